@@ -48,7 +48,6 @@ from grader.supervisor import valkey  # noqa: E402
 from grader.supervisor.service import open_listener  # noqa: E402
 from tests.campaign.installation import ROLES, SLUG, installed  # noqa: E402
 from tests.campaign.plan import DatabaseKind, Plan  # noqa: E402
-from tests.campaign.postgresql import guard  # noqa: E402
 from tests.fixtures import crowds  # noqa: E402
 from tests.fixtures.web import form  # noqa: E402
 
@@ -297,6 +296,12 @@ def bare(load: Load, workers: int) -> Iterator[Target]:
                 raise SystemExit("The bare service did not start.")
             time.sleep(0.1)
         yield target
+
+
+def guard(pid: int) -> subprocess.Popen[bytes]:
+    """Ensure that a process ends when this one ends for any reason."""
+    command = ["sh", "-c", f"cat; kill -QUIT {pid} 2> /dev/null"]  # the pipe closes when this process ends
+    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
 
 @contextlib.contextmanager

@@ -10,12 +10,12 @@ from contextlib import suppress
 
 import psutil
 from redis.exceptions import RedisError
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from grader.models import ScoringJob
-from tests.campaign.postgresql import PostgreSQL
 from tests.campaign.scene import Scene
+from tests.fixtures.databases import OwnPostgresql
 
 KILLED = (
     *("web", "web worker", "worker", "scorer", "sweeper", "sweeper's child"),
@@ -30,7 +30,7 @@ class Adversary(threading.Thread):
     An action returns whether its fault could be injected.
     """
 
-    def __init__(self, scene: Scene, server: PostgreSQL | None):
+    def __init__(self, scene: Scene, server: OwnPostgresql | None):
         super().__init__(name="adversary", daemon=True)
         self._installation, self._ledger, self._truce = scene
         self._plan = plan = self._installation.plan
@@ -62,7 +62,7 @@ class Adversary(threading.Thread):
                 return True
         return False
 
-    def _all(self, server: PostgreSQL | None) -> dict[str, Callable[[], bool]]:
+    def _all(self, server: OwnPostgresql | None) -> dict[str, Callable[[], bool]]:
         faults: dict[str, Callable[[], bool]] = {
             **{f"{role} killed": lambda role=role: self._kill(role) for role in KILLED},
             **{f"{role} stalled": lambda role=role: self._stall(role) for role in STALLED},
@@ -72,8 +72,8 @@ class Adversary(threading.Thread):
         if server is None:
             return faults | {"database locked": self._lock_database}
         return faults | {
-            "database connections terminated": self._terminate_connections,
-            "database crashed": lambda: server.crash() or True,
+            "database connections terminated": lambda: server.terminate_connections() or True,
+            "database crashed": lambda: server.restart() or True,
         }
 
     def _kill(self, role: str) -> bool:
@@ -124,10 +124,4 @@ class Adversary(threading.Thread):
         connection = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
         connection.execute("BEGIN IMMEDIATE")
         self._hold(self._random.uniform(1, 4), connection.close)
-        return True
-
-    def _terminate_connections(self) -> bool:
-        own = "pid <> pg_backend_pid() AND datname = current_database()"
-        with self._installation.database.write() as session:
-            session.execute(text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {own}"))
         return True

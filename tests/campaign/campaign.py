@@ -14,8 +14,8 @@ from tests.campaign.adversary import Adversary
 from tests.campaign.clients import Client, Organizer
 from tests.campaign.installation import Installation
 from tests.campaign.plan import CLIENTS, Plan
-from tests.campaign.postgresql import PostgreSQL
 from tests.campaign.scene import Ledger, Scene
+from tests.fixtures.databases import OwnPostgresql
 from tests.fixtures.service import write_solution
 from tests.invariants.checker import Checker
 from tests.invariants.findings import DOUBLED, LOST, STUCK, WRONG, Findings
@@ -28,7 +28,7 @@ LONGEST_FACTOR = 4
 class Campaign:
     """An installation with its clients, its organizer and its adversary."""
 
-    def __init__(self, plan: Plan, installation: Installation, server: PostgreSQL | None):
+    def __init__(self, plan: Plan, installation: Installation, server: OwnPostgresql | None):
         self._plan = plan
         self._installation = installation
         self._server = server

@@ -1,17 +1,12 @@
 """Simulated clients, which upload, retry with the same key and read leaderboards, and an organizer."""
 
 import hashlib
-import http.client
 import itertools
-import json
 import random
 import socket
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
-from types import MappingProxyType
-from typing import Any, NamedTuple
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -24,27 +19,13 @@ from tests.campaign.installation import ORGANIZER, SLUG
 from tests.campaign.scene import Scene
 from tests.fixtures import stored_solutions
 from tests.fixtures.service import write_predictions, write_solution
+from tests.fixtures.web import BOUNDARY, Answer, Caller, form
 from tests.invariants.findings import BoardLine, BoardRead
 
-BOUNDARY = "campaign"
 TIMEOUT_SECONDS = 20
 TRIES_AFTER_THE_END = 40
 SUBMISSIONS = f"/api/v1/competitions/{SLUG}/submissions"
 BOARD = f"/api/v1/competitions/{SLUG}/leaderboard"
-
-
-class Request(NamedTuple):
-    """The body of one upload and its headers."""
-
-    form: bytes
-    headers: dict[str, str]
-
-
-class Answer(NamedTuple):
-    """A complete response; status 0 means that there was no response."""
-
-    status: int = 0
-    body: Mapping[str, Any] = MappingProxyType({})
 
 
 class Client(threading.Thread):
@@ -77,83 +58,79 @@ class Client(threading.Thread):
         self._ledger.send(sha256, is_faulty=is_faulty)
         left = tuple(self._tokens)
         token = left[self._number // 2 % len(left)]
-        request = self._request(token, data, key=f"{self._plan.seed}-{self._number}-{number}")
+        key = f"{self._plan.seed}-{self._number}-{number}"
         chance = self._random.random()
         if chance < 0.06:
-            self._break_off(request, share=self._random.choice((0.5, 1, 1)))
+            self._break_off(token, data, key, share=self._random.choice((0.5, 1, 1)))
         if chance < 0.02:
             return  # This upload is not retried.
-        answer = self._until_answered(request)
+        answer = self._until_answered(token, data, key)
+        if answer is None:
+            return
         if answer.status in (200, 201):
-            self._ledger.acknowledge(answer.body["id"], sha256)
+            self._ledger.acknowledge(answer.data["id"], sha256)
             if self._random.random() < 0.04:
-                again = self._until_answered(request)
-                if again.status and (again.status, again.body.get("id")) != (200, answer.body["id"]):
-                    self._ledger.surprises.append(f"A repeated key returned {again.status}: {again.body}")
-        elif answer.status:
+                again = self._until_answered(token, data, key)
+                if again and (again.status, again.data.get("id")) != (200, answer.data["id"]):
+                    self._ledger.surprises.append(f"A repeated key returned {again.status}: {again.data}")
+        else:
             self._ledger.refused.add(sha256)
             if answer.status != 429:
-                self._ledger.surprises.append(f"An upload returned {answer.status}: {answer.body}")
+                self._ledger.surprises.append(f"An upload returned {answer.status}: {answer.data}")
             elif len(self._tokens) > 1:
                 with suppress(ValueError):
                     self._tokens.remove(token)  # This team has no submissions left.
 
-    def _request(self, token: str, data: bytes, *, key: str) -> Request:
-        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{key}.csv"\r\n\r\n'
-        headers = {
-            "Authorization": f"Bearer {token}",
-            "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
-            "Idempotency-Key": key,
-        }
-        return Request(head.encode() + data + f"\r\n--{BOUNDARY}--\r\n".encode(), headers)
-
     def _read_board(self):
         answer = self._ask("GET", f"{BOARD}?page={self._random.choice((1, 1, 2))}")
-        if answer.status == 200:
+        if answer and answer.status == 200:
             lines = tuple(
-                BoardLine(row["rank"], row["team"], f"{row['score']:.5f}") for row in answer.body["rows"]
+                BoardLine(row["rank"], row["team"], f"{row['score']:.5f}") for row in answer.data["rows"]
             )
-            self._ledger.board_reads.append(BoardRead(SLUG, answer.body["scoring_version"], lines))
+            self._ledger.board_reads.append(BoardRead(SLUG, answer.data["scoring_version"], lines))
 
-    def _until_answered(self, request: Request) -> Answer:
-        """Retry until a final response arrives; return status 0 if there is none long after the end.
+    def _until_answered(self, token: str, data: bytes, key: str) -> Answer | None:
+        """Retry until a final response arrives; return None if there is none long after the end.
 
         A team with too many pending files sends no more, so uploads are never far ahead of scoring.
         """
         pause, tries_after_the_end = 0.05, 0
         while tries_after_the_end < TRIES_AFTER_THE_END:
-            answer = self._ask("POST", SUBMISSIONS, request)
-            if 0 < answer.status < 500 and answer.body.get("error") != "too_many_pending":
+            answer = self._ask("POST", SUBMISSIONS, form(data), token, Idempotency_Key=key)
+            if answer and answer.status < 500 and answer.data.get("error") != "too_many_pending":
                 return answer
             tries_after_the_end += self._truce.is_set()
             time.sleep(pause * (0.5 + self._random.random()))
             pause = min(1.0, pause * 2)
-        return Answer()
+        return None
 
-    def _ask(self, method: str, path: str, request: Request | None = None) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT_SECONDS)
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, token: str = "", **headers: str
+    ) -> Answer | None:
+        """Send a request; return None if there is no complete response."""
+        caller = Caller(("127.0.0.1", self._port), token, timeout_seconds=TIMEOUT_SECONDS)
         try:
-            connection.request(method, path, *(request or ()))
-            response = connection.getresponse()
-            text = response.read().decode()
-            body = json.loads(text)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            self._ledger.count(self._ledger.answers, f"none ({type(error).__name__})")
-            return Answer()
-        finally:
-            connection.close()
-        self._ledger.count(self._ledger.answers, str(response.status))
-        if response.status == 500:
+            answer = caller.request(method, path, body, **headers)
+        except (ConnectionError, ValueError) as error:
+            self._ledger.count(self._ledger.answers, f"none ({type(error.__cause__ or error).__name__})")
+            return None
+        self._ledger.count(self._ledger.answers, str(answer.status))
+        text = str(answer.data)
+        if answer.status == 500:
             self._ledger.surprises.append(f"{method} {path} returned 500: {text[:300]}")
         self._ledger.texts.append(text)
-        return Answer(response.status, body)
+        return answer if isinstance(answer.data, dict) else None
 
-    def _break_off(self, request: Request, *, share: float):
-        """Send part or all of a request and disconnect without reading the response."""
-        lines = [f"POST {SUBMISSIONS} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(request.form)}"]
-        head = "\r\n".join([*lines, *(f"{name}: {value}" for name, value in request.headers.items()), "", ""])
+    def _break_off(self, token: str, data: bytes, key: str, *, share: float):
+        """Send part or all of an upload and disconnect without reading the response."""
+        body = form(data)
+        head = (
+            f"POST {SUBMISSIONS} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+            f"Authorization: Bearer {token}\r\nIdempotency-Key: {key}\r\n"
+            f"Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n\r\n"
+        )
         with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), timeout=5) as connection:
-            connection.sendall(head.encode() + request.form[: int(share * len(request.form))])
+            connection.sendall(head.encode() + body[: int(share * len(body))])
         self._ledger.count(self._ledger.answers, "none (hung up)")
 
 

@@ -31,9 +31,9 @@ from grader.supervisor import valkey
 from grader.worker.broker import Hints
 from grader.worker.processes import end_with
 from tests.campaign.plan import TEAM_LIMIT, DatabaseKind, Plan
-from tests.campaign.postgresql import PostgreSQL
 from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition
+from tests.fixtures.databases import OwnPostgresql, wheels_server
 from tests.fixtures.patience import HANG_SECONDS
 
 SLUG = "toxicity"
@@ -195,12 +195,16 @@ ROLES = (
 
 
 @contextlib.contextmanager
-def installed(plan: Plan, folder: Path) -> Iterator[tuple[Installation, PostgreSQL | None]]:
+def installed(plan: Plan, folder: Path) -> Iterator[tuple[Installation, OwnPostgresql | None]]:
     """Run an installation, with PostgreSQL if the plan requires it, and clean up all processes."""
     with contextlib.ExitStack() as stack:
-        server = PostgreSQL() if plan.database is DatabaseKind.POSTGRESQL else None
-        if server is not None:
-            stack.callback(server.stop)
+        server = None
+        if plan.database is DatabaseKind.POSTGRESQL:
+            folder.chmod(0o755)  # As root, the PostgreSQL of the wheel runs as another user.
+            started = stack.enter_context(wheels_server(folder, folder / "pg"))
+            server = OwnPostgresql(
+                started, started.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
+            )
         installation = Installation(plan, folder, database_url=server.url if server else None)
         stack.callback(installation.database.dispose)
         stack.callback(installation.stop)

@@ -225,13 +225,6 @@ def test_the_doctor_writes_nothing(run, monkeypatch, tmp_path, folder, words):
     assert list(tmp_path.rglob("*")) == [tmp_path / "site"]
 
 
-@on_sqlite
-def test_the_doctor_leaves_the_storage_as_it_is(admin, service, settings):
-    before = sorted(settings.data_dir.rglob("*"))
-    assert admin("doctor").exit_code == 0
-    assert sorted(settings.data_dir.rglob("*")) == before
-
-
 def test_serve_needs_the_reserve_and_a_writable_disk(run, monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("FAIRBOARD_DISK_RESERVE_MB", "1000000000")
@@ -271,10 +264,7 @@ def test_an_unreachable_bucket_is_reported_in_one_sentence(admin, service, monke
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
-    code, found = findings(admin)
     backup = admin("backup", str(service.settings.data_dir / "copy"))
-    (alarm,) = [message for level, subject, message in found if (level, subject) == ("alarm", "storage")]
-    assert (code, alarm.startswith("The storage cannot be used, so uploads are rejected")) == (1, True)
     assert (backup.exit_code, "Error: The storage cannot be used: " in backup.stderr) == (1, True)
     assert "Traceback" not in backup.stderr
 
