@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 from fairboard.groups import GroupValue, WeakestGroup, weakest_group
 from fairboard.interface import Description, GroupLine, Recounted
 from fairboard.losses import CostedTerm, Loss, in_units, term_costs, weakest_term
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.metrics import registry
 from grader.models import (
     Competition,
@@ -230,14 +230,6 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
     )
 
 
-class NotCounted(ParticipantError):
-    """The submission is not its team's entry on the private leaderboard."""
-
-    public_name = "not_counted"
-    kind = ErrorKind.NOT_FOUND
-    message = "Submission {submission_id} is not on the private leaderboard."
-
-
 @dataclass(frozen=True, slots=True)
 class CountedEntry:
     """A team's private entry and its visible results."""
@@ -254,7 +246,7 @@ class CountedEntry:
 def get_counted(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> CountedEntry:
-    """Return the private entry with this id; raise NotCounted or the errors of `require_private`."""
+    """Return the private entry with this id; raise Refusal or BoardNotRevealed."""
     board.require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
     standing = session.scalar(
@@ -266,7 +258,8 @@ def get_counted(
         .options(joinedload(Standing.submission), joinedload(Standing.team))
     )
     if standing is None:
-        raise NotCounted(submission_id=submission_id)
+        message = f"Submission {submission_id} is not on the private leaderboard."
+        raise Refusal("not_counted", ErrorKind.NOT_FOUND, message)
     standings = Standings(session, version.id, Split.PRIVATE)
     return CountedEntry(
         submission_id=submission_id,

@@ -29,7 +29,8 @@ from grader.ranking.order import Scale, error_text
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import submission_results
-from grader.services.leaderboards.submission_results import NotCounted, SplitResult
+from grader.services.leaderboards.ranks import Standings
+from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.site import organizer_jobs
 from grader.services.site.organizer_jobs import UnknownOrganizerJob
 from grader.services.submissions import accepting
@@ -102,27 +103,22 @@ def find(
     if submission is None or submission.competition_id != competition.id:
         raise unknown
     is_own = accepting.is_own(session, submission=submission, user=user)
-    is_benchmark, is_organizer = submission.kind is SubmissionKind.BENCHMARK, viewer is Viewer.ORGANIZER
-    if is_own or is_organizer or is_benchmark:
-        results = submission_results.split_results_of(
-            session,
-            submission_ids=[submission.id],
-            version=lookup.live(competition),
-            allowed=visible_fields(
-                Viewer.TEAM if is_own and not is_organizer else viewer, phase, competition.feedback
-            ),
-        )[submission.id]
-        if is_own or is_organizer or results:
-            return Contender(submission, is_own, results)
-    if phase is not Phase.REVEALED:
+    is_organizer = viewer is Viewer.ORGANIZER
+    version = lookup.live(competition)
+    if not (is_own or is_organizer or submission.kind is SubmissionKind.BENCHMARK):
+        entry = Standings(session, version.id, Split.PRIVATE).entry_of(submission.team_id)
+        if phase is not Phase.REVEALED or entry is None or entry.submission_id != submission.id:
+            raise unknown
+    role = Viewer.TEAM if is_own and not is_organizer else viewer
+    results = submission_results.split_results_of(
+        session,
+        submission_ids=[submission.id],
+        version=version,
+        allowed=visible_fields(role, phase, competition.feedback),
+    )[submission.id]
+    if not (is_own or is_organizer or results):
         raise unknown
-    try:
-        counted = submission_results.get_counted(
-            session, competition=competition, submission_id=submission_id, viewer=viewer, phase=phase
-        )
-    except NotCounted:
-        raise unknown from None
-    return Contender(submission, False, dict(counted.results))
+    return Contender(submission, is_own, results)
 
 
 def request(act: Act, *, viewer: Viewer, submission_id: int, baseline_id: int) -> OrganizerJob:
