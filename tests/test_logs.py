@@ -87,14 +87,6 @@ def test_libraries_log_only_warnings_because_they_would_log_parameters_and_urls(
     chatty.setLevel(logging.NOTSET)
 
 
-def test_commands_show_only_warnings_and_errors(capsys):
-    logs.configure("command", log_format="console", level="warning")
-    logging.getLogger("grader.x").info("Progress")
-    logging.getLogger("grader.x").warning("Problem")
-    assert "Progress" not in (shown := capsys.readouterr().err)
-    assert "Problem" in shown
-
-
 @pytest.mark.parametrize(
     ("message", "kept"),
     [

@@ -35,11 +35,8 @@ def test_variables_and_files_of_variables_are_read(monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRBOARD_PORT", "8000")
     settings = load()
     assert (settings.database(), settings.port) == ("postgresql://db/fairboard", 8000)
-
-
-def test_invalid_value_is_rejected_with_its_name(monkeypatch):
-    monkeypatch.setenv("FAIRBOARD_PORT", "many")
-    with pytest.raises(ValidationError, match="port"):
+    (tmp_path / "url").write_text("")
+    with pytest.raises(OSError, match="It is empty"):
         load()
 
 
@@ -71,13 +68,6 @@ def test_empty_variable_counts_as_unset(monkeypatch):
     for name in ("FAIRBOARD_SECRET_KEY", "FAIRBOARD_DATABASE_URL_FILE", "FAIRBOARD_PORT"):
         monkeypatch.setenv(name, "")
     assert load() == Settings()
-
-
-def test_secret_from_an_empty_file_is_rejected(monkeypatch, tmp_path):
-    (tmp_path / "key").touch()
-    monkeypatch.setenv("FAIRBOARD_SECRET_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(OSError, match="It is empty"):
-        load()
 
 
 def test_settings_are_immutable_and_hide_secrets():

@@ -356,11 +356,8 @@ def test_retention_keeps_the_last_undamaged_backup_and_deletes_nothing_beside_an
 def test_target_in_the_blob_storage_is_rejected(service, tmp_path):
     folder = (tmp_path / "blobs").as_uri()
     for storage, target, is_inside, same in (
-        (folder, f"{tmp_path}/blobs", True, True),
         (folder, f"{tmp_path}/x/../blobs/backups", True, True),
-        (folder, str(tmp_path), False, False),
         (folder, f"{tmp_path}/blobs2", False, False),
-        (folder, "s3://blobs", False, False),
         ("s3://a", "s3://a/b", True, True),
         ("s3://a/b", "s3://a", False, True),
         ("s3://a", "s3://b", False, False),
@@ -524,27 +521,26 @@ def test_restored_installation_lists_the_backup_from_which_it_was_restored(servi
 
 
 def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured):
-    def finding(settings: Settings) -> doctor_checks.DoctorFinding:
+    def levels() -> list[str]:
         with service.database.read() as session:
-            (only,) = doctor_checks.of_backups(settings, session)
-        return only
+            both = [doctor_checks.of_backups(each, session) for each in (configured, service.settings)]
+            return [finding.level for findings in both for finding in findings]
 
-    unscheduled = service.settings
-    assert finding(unscheduled).level == "warning" and "not scheduled" in finding(unscheduled).message
-    assert finding(configured).level == "alarm" and "There is no backup." in finding(configured).message
+    def grow_older(days: int) -> None:
+        with service.database.write() as session:
+            session.scalars(select(BackupRun)).one().started_at -= days * DAY
+
+    assert levels() == ["alarm", "warning"]
     service.competition()
     run(service, configured)
-    assert [finding(each).level for each in (configured, unscheduled)] == ["ok", "ok"]
-    with service.database.write() as session:
-        session.scalars(select(BackupRun)).one().started_at -= 2 * DAY
-    assert "The sweeper should make one." in finding(configured).message
-    assert finding(unscheduled).level == "ok"
-    with service.database.write() as session:
-        session.scalars(select(BackupRun)).one().started_at -= 9 * DAY
-    assert finding(unscheduled).level == "warning"
+    assert levels() == ["ok", "ok"]
+    grow_older(2)
+    assert levels() == ["alarm", "ok"]
+    grow_older(9)
+    assert levels() == ["alarm", "warning"]
     with service.database.write() as session:
         backup_runs.begin(session, target="elsewhere", now=db.now(session))
-    assert finding(configured).level == "ok" and "A backup is in progress." in finding(configured).message
+    assert levels() == ["ok", "ok"]  # A backup is in progress.
 
 
 def test_without_enough_space_no_backup_is_started(service, tmp_path, monkeypatch):

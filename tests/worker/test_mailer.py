@@ -117,28 +117,23 @@ def test_unknown_mailbox_is_not_retried_and_blocks_nothing(service, mailer, post
         assert outbox.claim(session, now=now + GIVEN_UP_AFTER) is None
 
 
-def test_unavailable_server_costs_one_attempt(service, make_settings, post, now):
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"smtp_port": 1}, "refused"),
+        ({"smtp_password": "guessed"}, "535"),
+        ({"smtp_security": "starttls"}, "STARTTLS"),
+    ],
+)
+def test_unusable_server_costs_one_attempt_and_receives_no_text(
+    service, make_settings, post, now, change, error
+):
     write(service, now)
-    gone = Mailer(make_settings(**post.settings | {"smtp_port": 1}), service.database)
-    with pytest.raises(OSError, match="refused"):
-        gone.send_waiting()
-    assert rows(service)[0].attempt_count == 1
-
-
-def test_wrong_password_costs_one_attempt(service, make_settings, post, now):
-    write(service, now)
-    stranger = Mailer(make_settings(**post.settings | {"smtp_password": "guessed"}), service.database)
-    with pytest.raises(OSError, match="535"):
-        stranger.send_waiting()
-    assert "guessed" not in (rows(service)[0].error or "")
-
-
-def test_no_text_or_password_is_sent_without_encryption(service, make_settings, post, now):
-    write(service, now)
-    encrypting = Mailer(make_settings(**post.settings | {"smtp_security": "starttls"}), service.database)
-    with pytest.raises(OSError, match="STARTTLS"):
-        encrypting.send_waiting()
-    assert post.received == []
+    mailer = Mailer(make_settings(**post.settings | change), service.database)
+    with pytest.raises(OSError, match=error):
+        mailer.send_waiting()
+    (row,) = rows(service)
+    assert (row.attempt_count, post.received, "guessed" in row.error) == (1, [], False)
 
 
 def test_encrypted_connection_requires_a_trusted_certificate(

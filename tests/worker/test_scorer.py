@@ -22,7 +22,6 @@ from grader.models import (
 from grader.services.site import leased_rows
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import Claim
-from grader.worker.calculator import PreparedSolution
 from grader.worker.scorer import Scorer
 from tests.fixtures.service import write_predictions, write_solution
 
@@ -102,22 +101,6 @@ def test_score_is_recorded_in_the_same_attempt_after_a_database_error(service, m
     assert service.submission(accepted).status is SubmissionStatus.SCORED
     with service.database.read() as session:
         assert session.scalars(select(ScoringJob.attempt_count)).one() == 1
-
-
-def test_solution_is_prepared_once_for_many_files(service, monkeypatch):
-    loaded = []
-    load = PreparedSolution.of
-
-    def counting(storage, settings, claim: Claim) -> PreparedSolution:
-        loaded.append(claim.scoring_version_id)
-        return load(storage, settings, claim)
-
-    monkeypatch.setattr(PreparedSolution, "of", counting)
-    competition = service.competition()
-    scorer = Scorer(service.database, service.storage, lease=LEASE)
-    for seed in range(3):
-        assert scorer.run(service.submit(competition, seed=seed).job_ids[0])
-    assert len(loaded) == 1
 
 
 def test_job_finished_by_another_process_is_not_recorded_twice(service, monkeypatch):
