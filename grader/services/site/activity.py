@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -55,11 +54,16 @@ def files(session: Session, *, competition: Competition) -> FileCounts:
 
 def counts(session: Session, *, competition: Competition, files: FileCounts) -> Counts:
     """Count people and teams."""
-    joined = select(func.count(), func.count(TeamMember.team_id.distinct())).where(
-        TeamMember.competition_id == competition.id
+    count = select(func.count())
+    members = TeamMember.competition_id == competition.id
+    figures = (
+        count.where(members),
+        select(func.count(TeamMember.team_id.distinct())).where(members),
+        count.where(Participation.competition_id == competition.id, Participation.state == RequestState.OPEN),
+        count.where(DataFile.competition_id == competition.id, DataFile.check_state == DataCheckState.HELD),
     )
-    people, teams = session.execute(joined).one()
-    asking, held = session.execute(_waiting(competition)).one()
+    query = select(*(each.scalar_subquery() for each in figures))
+    people, teams, asking, held = session.execute(query).one()
     return Counts(
         people=people,
         teams=teams,
@@ -68,16 +72,6 @@ def counts(session: Session, *, competition: Competition, files: FileCounts) -> 
         files={status: count for status, count, _ in files},
         size_bytes=sum(size for _, _, size in files),
     )
-
-
-def _waiting(competition: Competition) -> Select[Any]:
-    """Return the statement that counts the open tasks of organizers."""
-    count = select(func.count())
-    counted = (
-        count.where(Participation.competition_id == competition.id, Participation.state == RequestState.OPEN),
-        count.where(DataFile.competition_id == competition.id, DataFile.check_state == DataCheckState.HELD),
-    )
-    return select(*(each.scalar_subquery() for each in counted))
 
 
 def reasons(session: Session, *, competition: Competition, now: datetime) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, SubmissionGrant, Team
 from grader.services.competitions.acting import Act
 from grader.services.site import log
-from grader.text import one_line
+from grader.text import counted, one_line
 
 MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
@@ -39,14 +39,12 @@ def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: 
     act.session.flush()
     whose = "all teams" if team is None else f"team {log.mention(team)}"
     when = f"{day:%-d %b %Y} (UTC), until {ends_at(act.competition, day=day):%-d %b %Y, %H:%M} UTC"
-    counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
-    for_whom = "Every team" if team is None else f"The team {log.mention(team)}"
     act.record(
         "grant.give",
         whose,
         after={"day": day.isoformat(), "count": count},
         reason=reason,
-        public_text=f"{for_whom} received {counted} on {when}: {reason}",
+        public_text=f"{counted(count, 'extra submission')} for {whose} on {when}: {reason}",
     )
     return made
 

@@ -11,6 +11,7 @@ from grader.services.competitions.acting import Act
 from grader.services.identity import one_time_links
 from grader.services.site import mail_limits as limits
 from grader.services.teams import participations, rosters
+from grader.text import counted
 
 
 def unknown() -> Refusal:
@@ -71,8 +72,8 @@ def accept_link(act: Act, *, token: str) -> Team:
     rosters.require_not_disqualified(team)
     limit = act.competition.max_team_size
     if rosters.count_members(act.session, team=team) >= limit:
-        people = "1 member" if limit == 1 else f"{limit} members"
-        message = f"The team {team.name} is full. A team in this competition can have at most {people}."
+        most = counted(limit, "member")
+        message = f"The team {team.name} is full. A team in this competition can have at most {most}."
         raise Refusal("team_full", ErrorKind.CONFLICT, message)
     if present is not None:
         rosters.remove_member(act.session, team=present, user=act.user)

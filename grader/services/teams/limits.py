@@ -124,19 +124,17 @@ def refusal(allowance: Allowance, *, now: datetime) -> SubmissionLimitReached | 
             "daily_limit_reached", message, limit=daily, retry_at=at, now=now, resets_at=at
         )
     if allowance.pending >= (most := allowance.max_pending):
-        waiting = "1 file that is" if most == 1 else f"{most:,} files that are"
         message = (
-            f"Your team has {waiting} not scored yet, which is the maximum. This file does not count as a "
-            "submission. Submit it again after the next result."
+            f"Your team has {counted(most, 'file')} without a result, which is the maximum. This file does "
+            "not count as a submission. Submit it again after the next result."
         )
         at = now + PENDING_RETRY
         return SubmissionLimitReached("too_many_pending", message, limit=most, retry_at=at, now=now)
     if allowance.rejections_full_since is not None:
         at, most = allowance.rejections_full_since + REJECTIONS_COUNT_FOR, allowance.max_rejections
-        rejected = "1 of your team's files was" if most == 1 else f"{most:,} of your team's files were"
         message = (
-            f"{rejected} rejected within the last hour, which is the maximum. Check your file, then submit "
-            f"it after {at:%H:%M:%S} UTC."
+            f"Your team has reached the limit of {counted(most, 'rejected file')} within an hour. Check your "
+            f"file, then submit it after {at:%H:%M:%S} UTC."
         )
         return SubmissionLimitReached("too_many_rejections", message, limit=most, retry_at=at, now=now)
     return None

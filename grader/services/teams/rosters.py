@@ -29,12 +29,6 @@ from grader.services.site import mail_addresses as addresses
 from grader.visibility import Phase
 
 
-def not_leader(team: Team) -> Refusal:
-    """Return the refusal for members who are not the leader."""
-    leader = f", {team.leader.name}," if team.leader else ""
-    return Refusal("not_leader", ErrorKind.FORBIDDEN, f"Only the leader of {team.name}{leader} can do this.")
-
-
 def already_in_team(team: Team) -> Refusal:
     """Return the refusal for people who already have a team."""
     message = f"You are already in the team {team.name}. You can be in only one team per competition."
@@ -88,7 +82,9 @@ def require_led_team(session: Session, *, competition: Competition, user: User) 
     """Return the team that the person leads; raise Refusal."""
     team = require_team(session, competition=competition, user=user)
     if team.leader_id != user.id:
-        raise not_leader(team)
+        leader = f", {team.leader.name}," if team.leader else ""
+        message = f"Only the leader of {team.name}{leader} can do this."
+        raise Refusal("not_leader", ErrorKind.FORBIDDEN, message)
     return team
 
 

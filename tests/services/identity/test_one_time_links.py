@@ -77,12 +77,11 @@ def test_sign_up_with_an_existing_address_sends_a_login_link_and_creates_no_acco
     letter = ask(service, LinkPurpose.SIGN_UP, "ADA@example.org")
     assert "You already have one: Ada" in letter.body
     with service.database.read() as session:
-        assert (
-            one_time_links.holder(
-                session, purpose=LinkPurpose.RESET_PASSWORD, token=token_of_reset(letter), now=service.now
-            ).name
-            == "Ada"
-        )
+        assert reset_holder(session, token_of_reset(letter), service.now).name == "Ada"
+
+
+def reset_holder(session, token, now):
+    return one_time_links.holder(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
 
 
 def token_of_reset(letter):
@@ -104,9 +103,7 @@ def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(servic
             assert accounts.has_password(user, password, passwords=passwords) is is_right
         for spent in (token, other):
             with refused("invalid_link"):
-                one_time_links.holder(
-                    session, purpose=LinkPurpose.RESET_PASSWORD, token=spent, now=service.now
-                )
+                reset_holder(session, spent, service.now)
     assert outbox(service)[-1].subject == "Your password was changed"
 
 
@@ -116,16 +113,9 @@ def test_mailed_reset_lasts_an_hour_and_a_handed_out_one_a_day(service, password
     handed = service.act(one_time_links.create, purpose=LinkPurpose.RESET_PASSWORD, user=ada)
     for token, lifetime in ((mailed, HOUR), (handed, DAY)):
         with service.database.read() as session:
-            one_time_links.holder(
-                session,
-                purpose=LinkPurpose.RESET_PASSWORD,
-                token=token,
-                now=service.now + lifetime - timedelta(seconds=1),
-            )
+            reset_holder(session, token, service.now + lifetime - timedelta(seconds=1))
             with refused("invalid_link"):
-                one_time_links.holder(
-                    session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=service.now + lifetime
-                )
+                reset_holder(session, token, service.now + lifetime)
 
 
 def test_unknown_address_receives_an_explanation_and_no_link(service):

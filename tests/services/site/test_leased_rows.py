@@ -1,6 +1,5 @@
 """Shared behavior of all four job queues, on both databases."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
@@ -25,14 +24,22 @@ LEASE = timedelta(seconds=40)
 DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
 
 
-@dataclass
-class ScoringQueue:
+class JobQueue:
     lease, pause = LEASE, timedelta(seconds=10)
+
+    def fail(self, session, claim, now):
+        self.record(session, claim, Breakdown("abc"), now)
+
+    def state(self, session, row_id):
+        job = session.get_one(self.queue, row_id)
+        return job.state, job.lease_until, job.token, job.error_count, job.finished_at
+
+
+class ScoringQueue(JobQueue):
     queue = ScoringJob
 
     def add(self, service):
-        job_id: int = service.submit(service.competition()).job_ids[0]
-        return job_id
+        return service.submit(service.competition()).job_ids[0]
 
     def claim(self, session, row_id, now, holder=None):
         return jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
@@ -43,17 +50,8 @@ class ScoringQueue:
     def succeed(self, session, claim, now):
         self.record(session, claim, Rejection([]), now)
 
-    def fail(self, session, claim, now):
-        self.record(session, claim, Breakdown("abc"), now)
 
-    def state(self, session, row_id):
-        job = session.get_one(ScoringJob, row_id)
-        return job.state, job.lease_until, job.token, job.error_count, job.finished_at
-
-
-@dataclass
-class OrganizersQueue:
-    lease, pause = organizer_jobs.LEASE, timedelta(seconds=10)
+class OrganizersQueue(JobQueue):
     queue = OrganizerJob
 
     def add(self, service):
@@ -63,7 +61,7 @@ class OrganizersQueue:
             return organizer_jobs.add(session, **asked, now=service.now).id
 
     def claim(self, session, row_id, now, holder=None):
-        return organizer_jobs.claim(session, job_id=row_id, now=now, holder=holder)
+        return organizer_jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
 
     def record(self, session, claim, outcome, now):
         return organizer_jobs.record(session, claim=claim, outcome=outcome, now=now)
@@ -71,15 +69,7 @@ class OrganizersQueue:
     def succeed(self, session, claim, now):
         self.record(session, claim, {}, now)
 
-    def fail(self, session, claim, now):
-        self.record(session, claim, Breakdown("abc"), now)
 
-    def state(self, session, row_id):
-        job = session.get_one(OrganizerJob, row_id)
-        return job.state, job.lease_until, job.token, job.error_count, job.finished_at
-
-
-@dataclass
 class MailQueue:
     lease, pause = mail.LEASE, timedelta(minutes=1)
 

@@ -74,7 +74,7 @@ def test_public_log_shows_recipient_number_and_reason(service):
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
         text = log.with_names(entry.public_text, log.names(session, [entry]))
-    assert "team ada received 2 extra submissions" in text and "stood still" in text
+    assert "2 extra submissions for team ada" in text and "stood still" in text
     assert entry.after == {"day": "2026-01-05", "count": 2}
 
 

@@ -112,7 +112,7 @@ def test_pending_files_have_their_own_limit(service):
     competition = service.competition(max_pending_submissions=2)
     first = service.submit(competition)
     service.submit(competition, seed=2)
-    with refused("too_many_pending", match="2 files that are not scored yet") as reached:
+    with refused("too_many_pending", match="2 files without a result") as reached:
         service.submit(competition, seed=3)
     assert reached.value.retry_after == limits.PENDING_RETRY
     service.score(first)
