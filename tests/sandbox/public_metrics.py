@@ -3,7 +3,6 @@
 `t` and `p` are the tables without ids. `core` becomes a metric with Kaggle's and with MLE-bench's signature.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -58,12 +57,6 @@ def binary(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
     return one_column(rng.integers(0, 2, ROWS), rng.random(ROWS).round(1))
 
 
-def probabilities(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-    names = [f"class_{place}" for place in range(4)]
-    truth = pd.DataFrame(np.eye(4, dtype=int)[rng.integers(0, 4, ROWS)], columns=names)
-    return truth, pd.DataFrame(rng.dirichlet(np.ones(4), ROWS), columns=names)
-
-
 def several(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
     names = ["reactivity", "deg_mg", "deg_c"]
     return tuple(pd.DataFrame(rng.normal(size=(ROWS, 3)), columns=names) for _ in range(2))  # type: ignore[return-value]
@@ -78,13 +71,6 @@ def lists(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
 
 
-def confidence(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-    truth = pd.DataFrame({"fvc": rng.integers(1000, 5000, ROWS)})
-    return truth, pd.DataFrame(
-        {"fvc": rng.uniform(1000, 5000, ROWS), "confidence": rng.uniform(0, 500, ROWS)}
-    )
-
-
 def map5(truth: str, predicted: str) -> float:
     actual, hits, total = set(truth.split()), 0, 0.0
     for place, each in enumerate(predicted.split()[:5], 1):
@@ -94,33 +80,12 @@ def map5(truth: str, predicted: str) -> float:
     return total / min(len(actual), 5)
 
 
-def pairs(function: Callable[[str, str], float]) -> Callable[[pd.DataFrame, pd.DataFrame], float]:
-    return lambda t, p: float(np.mean([function(*each) for each in zip(t.target, p.target, strict=True)]))
-
-
-PER_ROW_CORE = "def core(t, p): return np.mean([row(*each) for each in zip(t.iloc[:, 0], p.iloc[:, 0])])"
-
-
-def per_row(
-    name: str, source: str, tables: Any, function: Callable[[str, str], float], lowest: bool = False
-) -> PublicMetric:
-    return PublicMetric(name, f"{source}\n{PER_ROW_CORE}", tables, pairs(function), lowest=lowest)
-
-
 PUBLIC_METRICS = [
     PublicMetric(
         "bike sharing: RMSLE",
         "def core(t, p): return np.sqrt(np.mean((np.log1p(t.target) - np.log1p(p.target)) ** 2))",
         positive,
         lambda t, p: metrics.root_mean_squared_log_error(t.target, p.target),
-        lowest=True,
-    ),
-    PublicMetric(
-        "Otto: log loss of several classes",
-        "def core(t, p):\n    p = np.clip(p.values / p.values.sum(axis=1, keepdims=True), 1e-15, 1 - 1e-15)\n"
-        "    return -np.mean(np.sum(t.values * np.log(p), axis=1))",
-        probabilities,
-        lambda t, p: metrics.log_loss(t.values, p.values),
         lowest=True,
     ),
     PublicMetric(
@@ -138,20 +103,6 @@ PUBLIC_METRICS = [
         lowest=True,
     ),
     PublicMetric(
-        "OSIC: Laplace log likelihood",
-        "def core(t, p):\n    sigma = p.confidence.clip(lower=70)\n"
-        "    delta = (t.fvc - p.fvc).abs().clip(upper=1000)\n"
-        "    return np.mean(-np.sqrt(2) * delta / sigma - np.log(np.sqrt(2) * sigma))",
-        confidence,
-        lambda t, p: (
-            math.fsum(
-                -math.sqrt(2) * min(abs(f - g), 1000) / max(c, 70) - math.log(math.sqrt(2) * max(c, 70))
-                for f, g, c in zip(t.fvc, p.fvc, p.confidence, strict=True)
-            )
-            / len(t)
-        ),
-    ),
-    PublicMetric(
         "insults: ROC AUC",
         "from mlebench.competitions.utils import prepare_for_auroc_metric\n"
         "from mlebench.grade_helpers import InvalidSubmissionError\nfrom sklearn.metrics import roc_auc_score\n"
@@ -159,12 +110,13 @@ PUBLIC_METRICS = [
         binary,
         lambda t, p: metrics.roc_auc_score(t.target, p.target),
     ),
-    per_row(
+    PublicMetric(
         "whales: MAP@5",
         "def row(truth, predicted):\n    true, hits, total = set(str(truth).split()), 0, 0.0\n"
         "    for place, each in enumerate(str(predicted).split()[:5]):\n        hits += each in true\n"
-        "        total += (each in true) * hits / (place + 1)\n    return total / min(len(true), 5)",
+        "        total += (each in true) * hits / (place + 1)\n    return total / min(len(true), 5)\n"
+        "def core(t, p): return np.mean([row(*each) for each in zip(t.iloc[:, 0], p.iloc[:, 0])])",
         lists,
-        map5,
+        lambda t, p: float(np.mean([map5(*each) for each in zip(t.target, p.target, strict=True)])),
     ),
 ]

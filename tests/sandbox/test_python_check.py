@@ -14,7 +14,7 @@ from grader.metrics.python_check import check_files
 from grader.sandbox import SandboxClient
 
 Sandboxes = tuple[SandboxClient, SandboxClient]
-HEAD = "import datetime, random, time\nimport numpy as np\nfrom datetime import datetime as dt\n"
+HEAD = "import random, time\nimport numpy as np\n"
 SIGNATURE = "def score(solution, submission, row_id_column_name, weight=1.0):\n"
 MAE = "value = float((solution['target'] - submission['prediction']).abs().mean())\n    "
 
@@ -53,13 +53,10 @@ def test_good_metric_passes(tmp_path, sandboxes):
         ("return value + np.random.rand() + random.random()", "random numbers"),
         ("return value + np.random.default_rng().random()", "raises an error"),
         ("return value + time.time() % 1", "time"),
-        ("return value + dt.now().day / 100 + datetime.date.today().day", "time"),
-        ("return value + time.localtime().tm_yday", "time"),
         ("return value + id(solution) % 1e6", r"id\(\)"),
         ("return value + hash('a') % 100", "order of a set"),
         ("return value + ''.join({'a', 'b', 'c', 'd', 'e', 'f'}).index('a')", "order of a set"),
         ("return -value", "better than perfect"),
-        ("return str(value)", "does not return a number"),
         ("return open('/etc/passwd')", "Operation not permitted"),
         ("import torch\n    return value", "package 'torch' is not available"),
     ],

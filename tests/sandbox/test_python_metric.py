@@ -92,7 +92,7 @@ def test_values_of_a_dictionary_are_the_score_and_terms(sandboxes):
 
 @pytest.mark.parametrize(
     "result",
-    ["{}", "{1: 2.0}", "{'a': 1.0, 'score': 2.0}", "{'a': 'b'}", "{'score': 1.0, 'Not a name': 2.0}"],
+    ["{}", "{'a': 1.0, 'score': 2.0}", "{'score': 1.0, 'Not a name': 2.0}"],
 )
 def test_other_dictionaries_are_refused(sandboxes, result):
     source = f"def grade(submission, answers):\n    return {result}\n"
@@ -100,13 +100,9 @@ def test_other_dictionaries_are_refused(sandboxes, result):
     with pytest.raises(MetricFailed) as failed:
         described(metric, truth, {"prediction": truth["target"]})
     assert failed.value.status is CallStatus.WRONG_RESULT
-
-
-def test_names_of_values_must_not_change(sandboxes):
-    metric, truth = one_column(sandboxes, RMSE, terms=("score", "mae"))
-    with pytest.raises(MetricFailed) as failed:
+    metric, truth = one_column(sandboxes, RMSE, terms=("score", "mae"))  # other names than described
+    with pytest.raises(MetricFailed):
         score(metric, truth, truth["target"])
-    assert failed.value.status is CallStatus.WRONG_RESULT
 
 
 TYPES = """
@@ -137,24 +133,17 @@ def test_tables_have_the_types_of_read_csv(sandboxes):
         (b"x" * (MOST_SOURCE_BYTES + 1), "at most 100,000 bytes"),
         (b"def score(solution:\n", "line 1"),
         (b"def score(a, b): pass", "must define"),
-        (b"def rows(truth, prediction): pass", "must define"),
         (b"score = lambda a, b, c: 1", "must define"),
         (b"\xff\xfe", "UTF-8"),
         (b"def score(a, b, c): return 1\0", "null|UTF-8"),
-        (b"(" * 50_000, "nested"),
         (b"-" * 90_000 + b"1", "nested too deeply"),
     ],
 )
 def test_unsuitable_source_is_refused_with_the_reason(source, problem):
     with pytest.raises(UnsuitableSource, match=problem):
         MetricSource.of(source)
-
-
-def test_source_with_a_byte_order_mark_is_accepted():
-    assert (
-        MetricSource.of(b"\xef\xbb\xbfdef grade(submission, answers): pass").signature
-        is MetricSignature.GRADE
-    )
+    with_mark = b"\xef\xbb\xbfdef grade(submission, answers): pass"
+    assert MetricSource.of(with_mark).signature is MetricSignature.GRADE
 
 
 NEGATIVE = """
@@ -252,19 +241,13 @@ def score(solution, submission, row_id_column_name):
     t, p = (solution["target"] > 3).astype(int), submission["prediction"]
     hard = (p > 0.5).astype(int)
     values = [
-        metrics.roc_auc_score(t, p), metrics.average_precision_score(t, p), metrics.log_loss(t, p),
-        metrics.f1_score(t, hard, average="macro"), metrics.accuracy_score(t, hard),
-        metrics.matthews_corrcoef(t, hard), metrics.balanced_accuracy_score(t, hard), metrics.r2_score(t, p),
-        metrics.cohen_kappa_score(t, hard), metrics.brier_score_loss(t, p),
-        metrics.silhouette_score(np.c_[t, p], hard), metrics.pairwise_distances(np.c_[t, p]).sum(),
-        metrics.ndcg_score([t], [p]), metrics.label_ranking_average_precision_score([t], [p]),
-        metrics.v_measure_score(t, hard), metrics.fbeta_score(t, hard, beta=2), metrics.hamming_loss(t, hard),
-        float(len(metrics.classification_report(t, hard))), metrics.auc(*metrics.roc_curve(t, p)[:2]),
+        metrics.roc_auc_score(t, p), metrics.log_loss(t, p), metrics.f1_score(t, hard, average="macro"),
+        metrics.cohen_kappa_score(t, hard), metrics.silhouette_score(np.c_[t, p], hard),
+        metrics.ndcg_score([t], [p]), float(len(metrics.classification_report(t, hard))),
     ]
     from scipy import optimize, spatial, stats
-    values += [stats.spearmanr(t, p)[0], stats.kendalltau(t, p)[0], stats.ks_2samp(t, p)[0]]
-    values += [stats.wasserstein_distance(t, p), stats.norm.cdf(0.1)]
-    values += [spatial.cKDTree(np.c_[t, p]).query([0, 0])[0], metrics.median_absolute_error(t, p)]
+    values += [stats.spearmanr(t, p)[0], stats.ks_2samp(t, p)[0], stats.wasserstein_distance(t, p)]
+    values += [spatial.cKDTree(np.c_[t, p]).query([0, 0])[0]]
     values += [float(optimize.linear_sum_assignment(np.outer(t, p))[0].sum()), stats.entropy([0.5, 0.5])]
     merged = solution.merge(submission, on=row_id_column_name)
     merged = merged.groupby("target")["prediction"].agg(["mean", "std"])
@@ -281,24 +264,6 @@ def test_settings_are_stored_as_json():
         truth=tuple(columns), direction=Direction.LOWEST, whole=frozenset({"b"}), arguments={"beta": 2}
     )
     assert PythonSettings.from_dict(json.loads(json.dumps(before.as_dict()))) == before
-
-
-GROUPED = """
-def score(solution, submission, row_id_column_name):
-    return float((solution["target"] - submission["prediction"]).abs().mean())
-"""
-
-
-@pytest.mark.parametrize(("source", "terms"), [(GROUPED, ("score",)), (RMSE, ("score", "mse"))])
-def test_groups_of_a_python_metric_have_values(sandboxes, source, terms):
-    metric, truth = one_column(sandboxes, source, terms=terms)
-    truth["country"] = np.array(["A", "B", "B"] * (ROWS // 3), dtype=object)
-    grouped = GroupedMetric(metric, GroupRules(("country",)))
-    encoded = grouped.encode({"prediction": truth["target"] + 1 + (truth["country"] == "B")})
-    result = grouped.score(grouped.prepare(truth, np.arange(ROWS)), encoded)
-    groups = result.groups["country"]
-    assert {name: each["rows"] for name, each in groups.items()} == {"A": ROWS // 3, "B": ROWS // 3 * 2}
-    assert groups["A"]["score"] < result.score < groups["B"]["score"]
 
 
 CLOSENESS = """
@@ -321,13 +286,10 @@ def test_groups_are_in_the_score_of_a_metric_that_is_declared_to_be_never_negati
     with pytest.raises(MetricFailed) as failed:
         grouped.score(prepared, grouped.encode({"prediction": truth["target"] + 2 * is_b}))
     assert failed.value.status is CallStatus.NEGATIVE
-
-
-def test_the_check_of_a_file_refuses_a_score_below_the_declared_range(sandboxes):
-    metric, truth = one_column(sandboxes, CLOSENESS, nonnegative=True)
-    prepared = metric.prepare(truth, np.arange(ROWS))
-    assert metric.check_file(prepared, {"prediction": truth["target"]}) is None
-    assert "negative" in (metric.check_file(prepared, {"prediction": truth["target"] + 2}) or "")
+    metric = replace(signed, settings=replace(signed.settings, nonnegative=True))
+    made_up = metric.prepare(truth, np.arange(ROWS))
+    assert metric.check_file(made_up, {"prediction": truth["target"]}) is None
+    assert "negative" in (metric.check_file(made_up, {"prediction": truth["target"] + 2}) or "")
 
 
 def test_zygote_has_one_thread_and_its_own_network(complete_sandbox):
