@@ -113,7 +113,13 @@ class GroupedMetric:
             parts = dict(zip(names.tolist(), np.split(order, starts), strict=True))
             parts.pop("", None)
             rows_of = {value: rows[places] for value, places in parts.items()}
-            if small := self._small(about, truth, column, rows_of):
+            small = [
+                value
+                for value, each in rows_of.items()
+                if (column, value) not in self._rules.in_score
+                and size_of_group(about, truth, each) < self._rules.least
+            ]
+            if small:
                 other = np.sort(np.concatenate([parts.pop(value) for value in small]))
                 if size_of_group(about, truth, rows[other]) >= self._rules.least:
                     parts[OTHER] = other
@@ -134,17 +140,6 @@ class GroupedMetric:
         is_highest = about.direction is Direction.HIGHEST
         overall = self._metric.prepare(truth, rows)
         return PreparedGroups(overall, rows.size, -POWER if is_highest else POWER, groups, skipped)
-
-    def _small(
-        self, about: Description, truth: Columns, column: str, parts: dict[str, RowArray]
-    ) -> list[str]:
-        """Return the groups of a column that are below the minimum and not in the score."""
-        return [
-            value
-            for value, rows in parts.items()
-            if (column, value) not in self._rules.in_score
-            and size_of_group(about, truth, rows) < self._rules.least
-        ]
 
     def score(self, prepared: PreparedGroups, encoded: Any) -> MetricResult:
         """Compute the overall values and those of each group."""

@@ -6,7 +6,6 @@ compared by the differences between their influences, because their errors are c
 the influences of rows; all others have those of random groups of rows, by the grouped jackknife.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -17,7 +16,8 @@ import numpy as np
 from fairboard.interface import Columns, FloatArray, Metric, RowArray, UnsuitableTruth
 
 CONFIDENCE = 0.95
-GROUPS = 32
+NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+GROUPS, STUDENT = 32, 2.0395  # the quantile of Student's t distribution with one degree of freedom less
 _SEED = 20190327
 
 
@@ -31,13 +31,13 @@ class Measured:
         The score.
     influences : mapping of str to ndarray of float64
         The influences on the score (`score`) and on terms by name. A value without a known error is missing.
-    degrees : int or None
-        The degrees of freedom of the standard errors; None for the influences of rows, which have many.
+    quantile : float
+        The number of standard errors in half a 95 % interval.
     """
 
     score: float
     influences: Mapping[str, FloatArray] = field(default_factory=dict)
-    degrees: int | None = None
+    quantile: float = NORMAL
 
     @property
     def errors(self) -> dict[str, float]:
@@ -54,12 +54,12 @@ class PairedDifference:
 
     value: float
     standard_error: float
-    degrees: int | None = None
+    quantile: float = NORMAL
 
     @property
     def margin(self) -> float:
         """Half the width of the 95 % confidence interval of the difference."""
-        return quantile(self.degrees) * self.standard_error
+        return self.quantile * self.standard_error
 
     @property
     def is_clear(self) -> bool:
@@ -72,25 +72,7 @@ def paired_difference(one: Measured, other: Measured) -> PairedDifference | None
     if "score" not in one.influences or "score" not in other.influences:
         return None
     change = one.influences["score"] - other.influences["score"]
-    return PairedDifference(one.score - other.score, float(np.linalg.norm(change)), one.degrees)
-
-
-def quantile(degrees: int | None) -> float:
-    """Return the quantile of Student's t distribution for a 95 % interval.
-
-    The expansion of Cornish and Fisher has an error below 0.001 for at least 10 degrees of freedom.
-
-    Examples
-    --------
-    >>> round(quantile(None), 3), round(quantile(31), 3)
-    (1.96, 2.04)
-    """
-    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    if degrees is None:
-        return z
-    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return math.fsum([z, first / degrees, second / degrees**2, third / degrees**3])
+    return PairedDifference(one.score - other.score, float(np.linalg.norm(change)), one.quantile)
 
 
 def measuring(metric: Metric, truth: Columns, rows: RowArray) -> Callable[[Any], Measured]:
@@ -121,7 +103,7 @@ def measuring(metric: Metric, truth: Columns, rows: RowArray) -> Callable[[Any],
         values = [{"score": each.score, **each.terms} for each in others]
         names = [name for name in ("score", *result.terms) if all(name in each for each in values)]
         influences = {name: _influences(np.array([each[name] for each in values])) for name in names}
-        return Measured(result.score, influences, count - 1)
+        return Measured(result.score, influences, STUDENT)
 
     return measured
 

@@ -104,10 +104,7 @@ class BiasReport:
             "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]).rstrip() + "\n"
             for name, *cells in lines
         )
-        outside = (
-            "" if all(line.in_score for line in self.subgroups) else "(in parentheses: not in the score)\n"
-        )
-        return f"{title and title + ': '}{rows}\n{overall}\n\n{table}{outside}"
+        return f"{title and title + ': '}{rows}\n{overall}\n\n{table}"
 
 
 HEADINGS: Mapping[Cell, str] = {

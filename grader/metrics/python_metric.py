@@ -83,16 +83,11 @@ class MetricFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MetricSource:
-    """The text of a metric.py, and its signature; `known_sha256` is the hash of a text that is not loaded."""
+    """The text of a metric.py, its signature, and the hash under which it is stored."""
 
     text: str
     signature: MetricSignature
-    known_sha256: str = ""
-
-    @property
-    def sha256(self) -> str:
-        """The hash under which the source is stored."""
-        return self.known_sha256 or hashlib.sha256(self.text.encode()).hexdigest()
+    sha256: str
 
     @classmethod
     def of(cls, data: bytes) -> "MetricSource":
@@ -107,12 +102,13 @@ class MetricSource:
         except (ValueError, RecursionError, MemoryError) as error:
             problem = "is not in UTF-8" if isinstance(error, ValueError) else "is nested too deeply"
             raise UnsuitableSource(f"metric.py {problem}.") from error
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
         defined = {each.name: each.args for each in tree.body if isinstance(each, ast.FunctionDef)}
         counts = {name: len(each.posonlyargs + each.args) for name, each in defined.items()}
         if counts.get("score", 0) >= 3:
-            return cls(text, MetricSignature.SCORE)
+            return cls(text, MetricSignature.SCORE, sha256)
         if counts.get("grade", 0) >= 2:
-            return cls(text, MetricSignature.GRADE)
+            return cls(text, MetricSignature.GRADE, sha256)
         raise UnsuitableSource(
             "metric.py must define score(solution, submission, row_id_column_name) or "
             "grade(submission, answers)."

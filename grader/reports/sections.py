@@ -168,8 +168,7 @@ def labels_section(data: Data, kept: Data, predictions: Predictions) -> Section:
     tables, overall = label_tables(kept, predictions), overall_aucs(data, predictions)
     blocks = [Table("overall_aucs", "Overall AUC", overall.to_frame(), digits=5)]
     for cell in CELLS:
-        labels, names = (tables.index.get_level_values(level).unique() for level in ("label", "identity"))
-        matrix = tables[cell].unstack("label").reindex(index=names, columns=labels).rename_axis(columns=None)
+        matrix = tables[cell].unstack("label", sort=False).rename_axis(columns=None)
         frame = pd.concat([pd.DataFrame([overall], ["overall AUC"]), matrix]).rename_axis("identity")
         blocks.append(Table(cell, heading(cell), frame))
     texts = [] if isinstance(predictions, Mapping) or len(overall) == 1 else [ONE_PREDICTION]
