@@ -101,7 +101,7 @@ def competition_file(data):
     """Read the settings of a competition, whose counts must fit into PostgreSQL's integers."""
     read = settings_file.read(data.decode(errors="replace"))
     after = CompetitionSettings().changed(**read.changes)
-    if not read.problems and not settings_problems.problems(after, is_draft=True):
+    if not settings_problems.problems(after, is_draft=True):
         require_text(dict(after))
         assert not [value for _, value in after if isinstance(value, int) and value > 2**31 - 1]
     return read

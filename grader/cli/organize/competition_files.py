@@ -48,10 +48,9 @@ def _sound(
     path: Path, found: CompetitionFile, faults: Iterable[Fault], slug_fault: str = ""
 ) -> CompetitionFile:
     absent = [path.parent / name for name in found.files if not (path.parent / name).is_file()]
-    told = [*found.problems, *filter(None, [slug_fault])]
-    told += [fault.sentence for fault in faults if not found.unread.intersection(fault.names)]
-    if told := [*told, *(f"The file {name} does not exist." for name in absent)]:
-        raise InvalidCompetition(map(Fault, told))
+    told = [*map(Fault, filter(None, [slug_fault])), *faults]
+    if told := [*told, *(Fault(f"The file {name} does not exist.") for name in absent)]:
+        raise InvalidCompetition(told)
     plain = {
         name: value.as_dict() if isinstance(value, NamedMetric) else value
         for name, value in found.changes.items()

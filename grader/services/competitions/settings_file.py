@@ -32,11 +32,13 @@ _VALUES = ("metric.weights", "metric.arguments")
 Path = Annotated[str, Field(pattern=r"^[^\x00]+$")]
 
 
-class _Paths(BaseModel):
-    """The slug, and the paths of the table `files` as written in the file."""
+class CompetitionFile(BaseModel):
+    """The content of a settings file: valid settings by name, parts of a metric.py, the slug and paths."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
+    changes: dict[str, Any]
+    python: dict[str, Any]
     slug: Path | None = None
     solution: Path | None = None
     label: Path | None = None
@@ -46,18 +48,6 @@ class _Paths(BaseModel):
     data: tuple[Path, ...] = ()
     allowed: Annotated[tuple[Path, ...], Field(alias="allow")] = ()
 
-
-class CompetitionFile(_Paths):
-    """The content of a settings file: valid settings by name, and paths.
-
-    `problems` contains a message for each error, and `unread` the names of the affected settings.
-    """
-
-    changes: dict[str, Any]
-    python: dict[str, Any]
-    problems: tuple[str, ...]
-    unread: frozenset[str]
-
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of all files in the settings file."""
@@ -66,7 +56,7 @@ class CompetitionFile(_Paths):
 
 
 def read(text: str, *, before: CompetitionSettings | None = None) -> CompetitionFile:
-    """Parse a settings file and list errors in `problems`; raise InvalidCompetition if it is not TOML.
+    """Parse a settings file; raise InvalidCompetition with all invalid entries.
 
     Missing keys change nothing. Missing parts of the metric are taken from `before`.
     """
@@ -103,15 +93,14 @@ def read(text: str, *, before: CompetitionSettings | None = None) -> Competition
         key = f"metric.{fault.part}" if fault.part else SETTINGS[fault.names[0]].key
         problems.append(f"{key}: {fault.sentence}")
     try:
-        _Paths.model_validate(paths)
+        file = CompetitionFile.model_validate(paths | {"changes": valid, "python": python})
     except ValidationError as error:
         for each in error.errors(include_url=False):
             key = str(each["loc"][0])
-            place = key if key == "slug" else f"files.{key}"
-            problems.append(f"{place} is invalid: {each['msg']}.")
-            paths.pop(key, None)
-    unread = frozenset(name for fault in faults for name in fault.names)
-    return CompetitionFile(**paths, changes=valid, python=python, problems=tuple(problems), unread=unread)
+            problems.append(f"{key if key == 'slug' else f'files.{key}'} is invalid: {each['msg']}.")
+    if problems:
+        raise InvalidCompetition(map(Fault, problems))
+    return file
 
 
 def write(slug: str, settings: CompetitionSettings) -> str:
