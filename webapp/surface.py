@@ -53,9 +53,6 @@ class Access(Enum):
     ADMIN = "admin"
 
 
-SCOPES = {Access.PUBLIC: None, Access.USER: Scope.READ, Access.ADMIN: Scope.ADMIN}
-
-
 @dataclass
 class Ask:
     """A request for a read model: session, competition, time and, on pages, the error of a rejected action.
@@ -201,6 +198,12 @@ class Surface:
 
         return register
 
+    def needed_scope(self, role: Role | Access, *, usual: Scope) -> Scope | None:
+        """Return the scope that a token needs for an operation, `usual` for those of users."""
+        if isinstance(role, Role):
+            return self.scope or Scope.ORGANIZE
+        return self.scope or {Access.PUBLIC: None, Access.USER: usual, Access.ADMIN: Scope.ADMIN}[role]
+
     def _address(self, path: str) -> str:
         return f"{self.pages.url_prefix or '' if self.api is None else self.api}{path}"
 
@@ -285,9 +288,8 @@ class Read:
                 asked = {} if query is None else {"query": validated(query, strict_query(query))}
                 return self(ask, **_others(given), **asked)
 
-        scope = Scope.ORGANIZE if isinstance(role, Role) else SCOPES[role]
         return operation(
-            self.surface.scope or scope,
+            self.surface.needed_scope(role, usual=Scope.READ),
             answers=self.model,
             tag=self.surface.tag,
             spans=self.surface.spans,
@@ -383,9 +385,8 @@ class _Declared:
         def view(**given: Any) -> Any:
             return self._act(given, is_operation=True)
 
-        scope = {Access.USER: Scope.SUBMIT, Access.PUBLIC: None, Access.ADMIN: Scope.ADMIN}
         return operation(
-            self.surface.scope or (Scope.ORGANIZE if isinstance(role, Role) else scope[role]),
+            self.surface.needed_scope(role, usual=Scope.SUBMIT),
             answers=None if self.status == 204 else self.answers,
             status=self.status,
             tag=self.surface.tag,

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from flask import Flask, Response, g, make_response, redirect, request, session, url_for
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature
 from werkzeug.exceptions import HTTPException
 
 from grader import db
@@ -23,7 +23,7 @@ from grader.services.identity import logins, second_factors
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
 from webapp.http.errors import wants_json
-from webapp.http.site import Site, current_site
+from webapp.http.site import Site, current_site, signer
 
 View = Callable[..., ResponseReturnValue]
 STEP, TARGET, PROVIDER = "factor_step", "factor_target", "factor_provider"
@@ -201,7 +201,7 @@ def know_device(response: Response, user: User) -> Response:
     entries = [(user.id, device, _mark(site, user)), *others][:MOST]
     response.set_cookie(
         cookie_name(COOKIE, site),
-        str(_serializer(site).dumps(entries)),
+        str(signer(COOKIE).dumps(entries)),
         max_age=KEPT,
         secure=site.is_https,
         httponly=True,
@@ -214,14 +214,8 @@ def _devices() -> list[_Entry]:
     site, sent = current_site(), list[Any]()
     with suppress(BadSignature):
         cookie = request.cookies.get(cookie_name(COOKIE, site), "")
-        sent = _serializer(site).loads(cookie, max_age=int(KEPT.total_seconds()))
+        sent = signer(COOKIE).loads(cookie, max_age=int(KEPT.total_seconds()))
     return [tuple(entry) for entry in sent]
-
-
-def _serializer(site: Site) -> URLSafeTimedSerializer:
-    return URLSafeTimedSerializer(
-        site.settings.secret(), salt=COOKIE, signer_kwargs={"digest_method": hashlib.sha256}
-    )
 
 
 def _mark(site: Site, user: User) -> str:

@@ -1,5 +1,6 @@
 """The running site: shared components, caches of recently used values, host names, links, broker."""
 
+import hashlib
 import ipaddress
 import socket
 import threading
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import psutil  # type: ignore[import-untyped]
 from flask import current_app, request, url_for
 from flask.typing import ResponseReturnValue
+from itsdangerous import URLSafeTimedSerializer
 
 from grader import counters
 from grader.db import Database
@@ -104,6 +106,12 @@ class Site:
     def is_https(self) -> bool:
         """Whether the site's public URL uses HTTPS, which makes every cookie `Secure`."""
         return (self.settings.base_url or "").startswith("https://")
+
+
+def signer(salt: str) -> URLSafeTimedSerializer:
+    """Return the signer of a kind of data that clients keep."""
+    options = {"digest_method": hashlib.sha256}
+    return URLSafeTimedSerializer(current_site().settings.secret(), salt=salt, signer_kwargs=options)
 
 
 def current_site() -> Site:

@@ -16,7 +16,7 @@ from typing import Any
 
 from flask import Response, g, redirect, request
 from flask.typing import ResponseReturnValue
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature
 
 from grader import db
 from grader.errors import ErrorKind, Refusal
@@ -31,7 +31,7 @@ from grader.text import csv_lines
 from webapp.competitions import downloads
 from webapp.http import lookups, responses
 from webapp.http.context import competition_of, reading
-from webapp.http.site import current_site
+from webapp.http.site import current_site, signer
 from webapp.kaggle_protocol.leaderboards import board_of, teams
 from webapp.kaggle_protocol.protocol import Fields, address, blueprint, next_token, read, time_text
 from webapp.kaggle_protocol.submissions import open_submission
@@ -111,7 +111,7 @@ def signed_file(name: str) -> ResponseReturnValue:
         "This download link or its API token has expired, or the file has changed. Start the download again.",
     )
     try:
-        kind, token_id, user_id, slug, subject, signed_name, version = _serializer().loads(
+        kind, token_id, user_id, slug, subject, signed_name, version = signer(SALT).loads(
             request.args.get("key", ""), max_age=int(VALID.total_seconds())
         )
     except (BadSignature, ValueError) as error:
@@ -133,14 +133,8 @@ def _offer(session: Any, kind: str, slug: str, subject: str = "") -> ResponseRet
     """Return a redirect to a file's signed URL, which ends with the name of the saved file."""
     download = FINDERS[kind](session, competition_of(session, slug), subject)
     signed = [kind, g.token.id, g.user.id, slug, subject, download.name, download.version]
-    url = address("kaggle.signed_file", name=download.name, key=_serializer().dumps(signed))
+    url = address("kaggle.signed_file", name=download.name, key=signer(SALT).dumps(signed))
     return redirect(url, 302)
-
-
-def _serializer() -> URLSafeTimedSerializer:
-    return URLSafeTimedSerializer(
-        current_site().settings.secret(), salt=SALT, signer_kwargs={"digest_method": hashlib.sha256}
-    )
 
 
 def _stored(name: str, sha256: str, modified: datetime) -> Download:
