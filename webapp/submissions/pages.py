@@ -84,7 +84,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
         "metric_log": jobs.metric_log(session, submission) if is_organizers else "",
         "rescored": next((old.score for old, _ in rescored if old.submission.id == submission.id), None),
-        "steps": views.steps(is_being_scored=bool(ask.state)),
+        "is_being_scored": bool(ask.state),
         "allowance": limits.allowance(session, competition=competition, team=submission.team, now=now),
         "can_select": can_select,
         "would_count": choice is not None and submission.id in choice.reasons,

@@ -127,16 +127,6 @@ def weakest(result: SplitResult) -> Weakest | None:
     return Weakest(word, name, f"{value}, {distance} behind the best {word}, {rows}")
 
 
-def steps(*, is_being_scored: bool) -> list[tuple[str, str]]:
-    """Return the steps of a pending submission with their states."""
-    return [
-        ("Received", "done"),
-        ("Queued", "done" if is_being_scored else "here"),
-        ("Checking and scoring", "here" if is_being_scored else ""),
-        ("Score", ""),
-    ]
-
-
 SHOWN = 9  # at most, and at least three for each term
 
 

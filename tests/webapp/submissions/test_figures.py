@@ -89,24 +89,18 @@ def diagnosed(aucs, *, error=0.001, settings=None, **terms):
 SAME = (0.9, 0.9, 0.9)
 
 
-@pytest.mark.parametrize(
-    ("cell", "row", "words"),
-    [
-        (
-            "bpsn_auc",
-            (0.9, 0.7, 0.9),
-            "BPSN AUC ({} of the score): false alarms. The weakest identity is b (BPSN AUC 0.70, 0.20 behind "
-            "the best identity, public rows): the model scores harmless rows that mention b too high.",
-        ),
-    ],
-)
-def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(cell, row, words):
-    found = diagnosed([SAME, row, SAME], overall_auc=0.99, **{cell: 0.79})
+def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree():
+    cell, row = "bpsn_auc", (0.9, 0.7, 0.9)
+    found = diagnosed([SAME, row, SAME], overall_auc=0.99, bpsn_auc=0.79)
     view = waterfall(found)
     loss = next(each for each in found.losses if each.group)
     assert (loss.term, loss.group, loss.amount) == (cell, "b", loss.units / 100_000)
     term, part = view.bars[:2]
-    assert view.sentence == f"The largest loss is {words.format(term.change[1:])}"
+    assert view.sentence == (
+        f"The largest loss is BPSN AUC ({term.change[1:]} of the score): false alarms. The weakest identity "
+        "is b (BPSN AUC 0.70, 0.20 behind the best identity, public rows): the model scores harmless rows "
+        "that mention b too high."
+    )
     assert (term.css, part.css, part.name, part.change) == ("term", "part", "b", f"-{loss.amount:.5f}")
     assert view.marks[("b", cell)] == part.mark == "g0"
     assert found.weakest_term == cell
@@ -163,7 +157,6 @@ def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one():
     settings = MetricSettings(weights=Weights(0.7, 0.1, 0.1, 0.1))
     found = diagnosed([SAME] * 3, settings=settings, overall_auc=0.95, bpsn_auc=0.85)
     assert [each.term for each in found.costs][:2] == ["overall_auc", "bpsn_auc"]
-    assert found.costs[0].cost == pytest.approx(0.035)
     assert found.weakest_term == "overall_auc"
 
 
