@@ -15,6 +15,7 @@ from grader.services.submissions import accepting, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
 from grader.visibility import Viewer, visible_fields
+from webapp.competitions.home import ENTRY
 from webapp.competitions.pages import first_lines
 from webapp.competitions.views import CompetitionView
 from webapp.http.api import ending
@@ -28,20 +29,18 @@ from webapp.submissions.views import REASONS
 from webapp.surface import Access, Ask, Surface
 
 __all__ = ["blueprint"]
-# The refusals of an entry, which lead to the page to join.
-OF_ENTRY = ("not_joined", "rules_changed", "entry_pending")
 
 
 def door(state: Situation, refused: ParticipantError | None, view: CompetitionView) -> dict[str, Any] | None:
     """Return the message that replaces the form if the user cannot submit a file."""
     if refused is None:
         return None
-    is_of_entry, is_short = refused.public_name in OF_ENTRY, refused.public_name == "too_many_pending"
+    label, is_short = ENTRY.get(refused.public_name), refused.public_name == "too_many_pending"
     until = getattr(refused, "retry_at", None) or getattr(refused, "opens_at", None)
     return {
         "reason": refused.message,
-        "link": url_for("entry.show", slug=view.slug) if is_of_entry else "",
-        "link_words": view.entry_page,
+        "link": url_for("entry.show", slug=view.slug) if label else "",
+        "link_words": label,
         "until": None if is_short else until,
         "left": formats.span(until - state.now) if until else "",
         "is_short": is_short,
