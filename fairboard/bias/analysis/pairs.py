@@ -3,61 +3,19 @@
 Hann, Kalil and Payne, section 4.3 and Figure 11 (WinoBias, Zhao et al. 2018), and Tables 2 to 4.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fairboard.bias.analysis.data import Data, Predictions, by_label
 from fairboard.bias.analysis.distributions import deviation, mean
 from fairboard.bias.analysis.table import metric_table, overall_aucs, power_effect
-from fairboard.bias.prepared import BoolArray, FloatArray, IndexArray, as_vector
+from fairboard.bias.prepared import FloatArray, as_vector
 
 COMBINED = "combined"
-ORIGINAL_AND_FUZZED = ("original", "fuzzed")
-
-
-def match_pairs(
-    pair: Sequence[str], role: Sequence[str], roles: tuple[str, str]
-) -> tuple[IndexArray, IndexArray]:
-    """Return the row numbers of the first and the second role of each pair, in the order of the first ones.
-
-    Parameters
-    ----------
-    pair : sequence of str
-        The pair of each row. Rows with an empty string belong to no pair and are ignored.
-    role : sequence of str
-        The role of each row.
-    roles : (str, str)
-        The two roles; each pair must have one row of each.
-
-    Raises
-    ------
-    ValueError
-        If a pair does not have exactly one row of each role.
-
-    Examples
-    --------
-    >>> match_pairs(["1", "1", "", "2", "2"], ["pro", "anti", "", "anti", "pro"], ("anti", "pro"))
-    (array([1, 3]), array([0, 4]))
-    """
-    if len(pair) != len(role):
-        raise ValueError(f"`role` must have {len(pair)} values, not {len(role)}.")
-    if roles[0] == roles[1]:
-        raise ValueError(f"`roles` must contain two different roles, not {roles[0]!r} twice.")
-    rows = dict[str, list[tuple[str, int]]]()
-    for number, (name, of) in enumerate(zip(pair, role, strict=True)):
-        if name:
-            rows.setdefault(name, []).append((of, number))
-    if wrong := [name for name, found in rows.items() if sorted(each[0] for each in found) != sorted(roles)]:
-        raise ValueError(
-            f"Each pair must have one row {roles[0]!r} and one row {roles[1]!r}. Wrong pairs: {len(wrong)}, "
-            f"such as {', '.join(wrong[:5])}."
-        )
-    both = sorted((dict(found)[roles[0]], dict(found)[roles[1]]) for found in rows.values())
-    first, second = np.array(both, np.int64).reshape(-1, 2).T
-    return first, second
+ROLES = ["anti", "pro"]
 
 
 def pair_rates(
@@ -65,29 +23,27 @@ def pair_rates(
     role: Sequence[str],
     group: Sequence[str] | None,
     predictions: Mapping[str, ArrayLike],
-    *,
-    roles: tuple[str, str] = ("anti", "pro"),
 ) -> pd.DataFrame:
-    """Measure how often a model scores one role of a pair higher than the other (Figure 11).
+    """Measure how often a model scores the row `anti` of a pair higher than the row `pro` (Figure 11).
 
     Parameters
     ----------
-    pair, role : sequence of str, n of them
-        As in `match_pairs`.
+    pair : sequence of str, n of them
+        The pair of each row. Rows with an empty text belong to no pair and are ignored.
+    role : sequence of str, n of them
+        The role of each row; each pair has one row ``anti`` and one row ``pro``.
     group : sequence of str, n of them, or None
         The group of each row, such as the gender of its pronoun. A pair is assigned to the group of its row
-        with the first role.
+        ``anti``.
     predictions : mapping of str to array_like, each of shape (n,)
         Finite predictions for each predicted label.
-    roles : (str, str)
-        The two roles. The rate states how often the first role is scored higher.
 
     Returns
     -------
     DataFrame
         For each label, a line for each group and one for all pairs (`combined`): the number of pairs, those
-        in which the first role is higher and in which both are equal, the `rate`, in which ties count one
-        half, and the share of ties.
+        in which ``anti`` is higher and in which both are equal, the `rate`, in which ties count one half, and
+        the share of ties.
 
     Raises
     ------
@@ -106,13 +62,14 @@ def pair_rates(
     >>> rates[["group", "pairs", "rate", "share_tied"]].to_numpy().tolist()
     [['F', 1, 1.0, 0.0], ['M', 1, 0.5, 1.0], ['combined', 2, 0.75, 0.5]]
     """
-    matched, lines = match_pairs(pair, role, roles), []
+    rows, lines = _rows_of_pairs(pair, role, group), []
+    anti, pro = (rows[rows["role"] == each].set_index("pair") for each in ROLES)
     for label, values in predictions.items():
         scores = as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)
-        for name, (kept, _) in _groups(group, matched, len(pair)).items():
-            one, other = (scores[rows[kept]] for rows in matched)
-            counts = one.size, int(np.count_nonzero(one > other)), int(np.count_nonzero(one == other))
-            lines.append((label, name, *counts))
+        one, other = scores[anti["row"]], scores[pro.loc[anti.index, "row"]]
+        for name, kept in _grouped(anti["group"].to_numpy(), group):
+            counts = int((one > other)[kept].sum()), int((one == other)[kept].sum())
+            lines.append((label, name, int(kept.sum()), *counts))
     rates = pd.DataFrame(lines, columns=["label", "group", "pairs", "higher", "tied"])
     return rates.assign(
         rate=(2 * rates["higher"] + rates["tied"]) / (2 * rates["pairs"]),
@@ -125,40 +82,48 @@ def role_scores(
     role: Sequence[str],
     group: Sequence[str] | None,
     predictions: Mapping[str, ArrayLike],
-    *,
-    roles: tuple[str, str] = ("anti", "pro"),
 ) -> pd.DataFrame:
     """Return the mean and the sample deviation of the predictions by label, group and role (Tables 2 and 3).
 
     The parameters are those of `pair_rates`; each row belongs to its own group.
     """
-    matched, lines = match_pairs(pair, role, roles), []
+    rows, lines = _rows_of_pairs(pair, role, group), []
     for label, values in predictions.items():
-        scores = as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)
-        for name, masks in _groups(group, matched, len(pair)).items():
-            for each, rows, kept in zip(roles, matched, masks, strict=True):
-                found = scores[rows[kept]]
+        scores = as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)[rows["row"]]
+        for name, kept in _grouped(rows["group"].to_numpy(), group):
+            for each in ROLES:
+                found = scores[kept & (rows["role"] == each).to_numpy()]
                 lines.append((label, name, each, found.size, mean(found), deviation(found)))
     columns = ["label", "group", "role", "rows", "mean", "deviation"]
     return pd.DataFrame(lines, columns=columns).astype({"mean": float, "deviation": float})
 
 
-def _groups(
-    group: Sequence[str] | None, matched: tuple[IndexArray, IndexArray], size: int
-) -> dict[str, tuple[BoolArray, BoolArray]]:
-    """Return two masks for each group: the pairs whose first row is in it, and those whose second row is."""
-    everything = np.ones(matched[0].size, np.bool_)
-    combined = {COMBINED: (everything, everything)}
-    if group is None:
-        return combined
-    if len(group) != size:
-        raise ValueError(f"`group` must have {size} values, not {len(group)}.")
-    names = np.array(list(group), object)
-    firsts, seconds = names[matched[0]], names[matched[1]]
-    both = {str(name) for name in np.concatenate([firsts, seconds])}
-    if both & {"", COMBINED}:
+def _rows_of_pairs(pair: Sequence[str], role: Sequence[str], group: Sequence[str] | None) -> pd.DataFrame:
+    """Return the pair, role, group and number of the rows in pairs; raise ValueError."""
+    columns = {"pair": pair, "role": role, "group": group or [COMBINED] * len(pair)}
+    rows = pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in columns.items()})
+    if {len(values) for values in columns.values()} != {len(rows)}:
+        raise ValueError("`pair`, `role` and `group` must have equally many values.")
+    rows = rows.assign(row=range(len(rows)))[rows["pair"].astype(bool)]
+    counts = pd.crosstab(rows["pair"], rows["role"])
+    has_both = (counts.reindex(columns=ROLES, fill_value=0) == 1).all(axis=1) & (counts.sum(axis=1) == 2)
+    if wrong := [str(each) for each in counts.index[~has_both]]:
+        raise ValueError(
+            f"Each pair must have one row 'anti' and one row 'pro'. Wrong pairs: {len(wrong)}, such as "
+            f"{', '.join(wrong[:5])}."
+        )
+    if group and rows["group"].isin(["", COMBINED]).any():
         raise ValueError(f"`group` must have a value other than {COMBINED!r} in every row of a pair.")
-    return {name: (firsts == name, seconds == name) for name in sorted(both)} | combined
+    return rows
+
+
+def _grouped(
+    groups: NDArray[np.object_], group: Sequence[str] | None
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield each group with a mask of its rows, and at last all rows."""
+    for name in sorted(set(groups)) if group else ():
+        yield name, groups == name
+    yield COMBINED, np.ones(groups.size, np.bool_)
 
 
 def fuzzed_terms(
@@ -183,7 +148,7 @@ def fuzzed_terms(
     sets = [(original, predictions), (fuzzed, fuzzed_predictions)]
     names = [name for name in original.identities if name in fuzzed.identities]
     columns = [_terms(data.only(names), by_label(data, scores)) for data, scores in sets]
-    frame = pd.concat(columns, axis=1, join="inner", keys=ORIGINAL_AND_FUZZED)
+    frame = pd.concat(columns, axis=1, join="inner", keys=["original", "fuzzed"])
     return frame.assign(difference=frame["fuzzed"] - frame["original"])
 
 

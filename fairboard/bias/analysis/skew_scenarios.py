@@ -150,18 +150,11 @@ def skew_experiment(
         `bnsp_auc`, of which the last three are robust, the value on all rows (`original`), and the mean
         (`skewed`) and the `deviation` over the trials.
 
-    Raises
-    ------
-    ValueError
-        If there is no model or no trial, or if the share is not between 0 and 1.
-
     Notes
     -----
     Table 2 of "Limitations of Pinned AUC for Measuring Unintended Bias" (2019). Every pinned AUC is the exact
     expectation over samples of the background, so only the removal is random.
     """
-    if not models or trials < 1 or not 0 <= share <= 1:
-        raise ValueError("The experiment requires a model, a trial, and a share between 0 and 1.")
     scores = {model: as_vector(model, each, rows=data.size, finite=True) for model, each in models.items()}
     negatives = np.flatnonzero(data.members[identity] & ~data.positive() & data.labelled())
     rng, after = np.random.default_rng(seed), list[pd.DataFrame]()

@@ -10,8 +10,8 @@ from scipy.stats import hypergeom
 
 from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.pinned_auc import PARTS, WEIGHTS, pinned_auc
-from fairboard.bias.analysis.skew_scenarios import TABLE_2, class_balances, draw, skew_experiment
-from fairboard.bias.analysis.table import CELLS, metric_table
+from fairboard.bias.analysis.skew_scenarios import TABLE_2, draw, skew_experiment
+from fairboard.bias.analysis.table import metric_table
 from fairboard.bias.subgroups import BIAS_AUCS
 
 
@@ -116,18 +116,6 @@ def test_simulation_reproduces_the_values_of_table_2(scenario):
         assert (printed["positive_aeg"], printed["negative_aeg"]) == (0.42, 0.42)
         printed |= {"positive_aeg": 0.498, "negative_aeg": 0.498}
     assert line[list(printed)].to_dict() == pytest.approx(printed, abs=PRINTED_WITHIN)
-
-
-def test_share_of_positive_rows_changes_pinned_auc_but_none_of_the_five_metrics():
-    shifted, skewed = (metric_table(*simulated(each)).loc["subgroup"] for each in TABLE_2[1:3])
-    assert skewed["share_positive"] == 0.75
-    assert skewed[list(CELLS)].tolist() == pytest.approx(shifted[list(CELLS)].tolist(), abs=0.005)
-    pinned = {
-        column: pinned_auc(*simulated(scenario)).loc["subgroup", "value"]
-        for column, scenario in class_balances().items()
-    }
-    assert f"{pinned['A']:.2f}" == "0.94"
-    assert pinned["C"] + 0.02 < pinned["A"] < pinned["B"] - 0.02
 
 
 # Rows of each identity, as in the note; half of them are positive. Blocks of this size without any identity,
