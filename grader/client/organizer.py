@@ -97,10 +97,6 @@ class Organizer:
         begun = self.upload("solution", file)
         return self.ended(f"solution/{begun['id']}")
 
-    def accept_solution(self, check: Mapping[str, Any]) -> Json:
-        """Set a solution from `check_solution` as the draft's solution."""
-        return self.call("POST", f"solution/{check['job']['id']}/accept")
-
     def data(self) -> Json:
         """Wait until all data files have been checked, and return them with the findings of the checks."""
         return self.ended("data")

@@ -46,7 +46,6 @@ ATTRIBUTES = (
     | {"div": {"role", "aria-label", "tabindex"}}
 )
 MAX_LENGTH = 170
-_SENTENCE_ENDS = (". ", "? ", "! ", "。")
 
 
 def convert_formula(latex: str, *, is_block: bool) -> str:
@@ -186,14 +185,11 @@ def first_line(text: str) -> str:
 
 
 def cut(words: str, length: int) -> str:
-    """Truncate a text after a sentence if that keeps at least a third of the length, or else after a word."""
+    """Truncate a text after a word, or after a character if it has no spaces."""
     if len(words) <= length:
         return words
-    kept = words[:length]
-    end = max(kept.rfind(each) for each in _SENTENCE_ENDS)
-    if end >= length // 3:
-        return kept[: end + 1]
-    return (kept[: length - 1].rpartition(" ")[0] or kept[: length - 1]).rstrip(" ,;:") + "…"
+    kept = words[: length - 1]
+    return (kept.rpartition(" ")[0] or kept).rstrip(" ,;:") + "…"
 
 
 def _plain(tokens: Iterable[Token]) -> Iterator[str]:

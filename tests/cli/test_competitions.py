@@ -96,7 +96,9 @@ def test_a_file_with_a_metric_in_python_creates_a_draft(competition, folder):
     made = competition("create", folder / "own.toml")
     assert made.exit_code == 0, made.output
     assert "metric.py is the metric." in made.stdout
-    stored = competition("metric-file", "own", folder / "metric.py", "--title", "Half", "--lowest")
+    stored = competition(
+        "metric-file", "own", folder / "metric.py", "-f", "title=Half", "-f", "direction=lowest"
+    )
     assert stored.exit_code == 0, stored.output
     settings = competition("settings", "own", "--json").stdout
     assert '"title": "Half"' in settings and '"direction": "lowest"' in settings

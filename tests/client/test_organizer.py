@@ -52,7 +52,8 @@ def test_whole_competition_needs_only_the_client(
         desk.change_settings(
             contact="a@b.org", opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z"
         )
-        desk.accept_solution(desk.check_solution(tmp_path / "solution.csv"))
+        checked = desk.check_solution(tmp_path / "solution.csv")
+        desk.call("POST", f"solution/{checked['job']['id']}/accept")
         desk.upload("data", tmp_path / "train.csv")
         assert [file["state"] for file in desk.data()["files"]] == ["passed"]
         assert desk.publish()["state"] == "published"

@@ -1,6 +1,5 @@
 """`fairboard score`: the score of a prediction file, computed without a server."""
 
-import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_PARTS = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
+_PARTS = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*")
 
 
 class Requirement(NamedTuple):
@@ -47,13 +46,9 @@ def _requirements(_context: Any, _parameter: Any, texts: Sequence[str]) -> list[
     found = []
     for text in texts:
         parts = _PARTS.fullmatch(text)
-        try:
-            limit = float(parts[3]) if parts else math.nan
-        except ValueError:
-            limit = math.nan
-        if parts is None or not math.isfinite(limit):
+        if parts is None:
             raise click.BadParameter(f"{text!r} must be a term, >=, <=, > or <, and a number.")
-        found.append(Requirement(parts[1], parts[2], limit))
+        found.append(Requirement(parts[1], parts[2], float(parts[3])))
     return found
 
 

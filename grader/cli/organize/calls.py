@@ -63,6 +63,7 @@ class Call:
         places = re.findall(r"{(\w+)}", self.path)
 
         def act(client: Client, yes: bool = True, **given: Any) -> CommandOutput:
+            given |= given.pop("fields", {})
             ids = {place: quoted(given[place]) for place in places}
             for place in _FOUND.keys() & ids.keys():
                 ids[place], given[place] = _found(client, place, given[place], ids)
@@ -131,6 +132,20 @@ CALLS = {
         "competitions",
         "List all competitions, newest first.",
         table=("competitions", ("slug", "state", "opens_at", "closes_at", "title")),
+    ),
+    "metric-file": Call(
+        "POST",
+        f"{ORGANIZE}/metric-file",
+        "Use the metric in FILE, a metric.py, for SLUG; SAMPLE is a sample submission with its columns.",
+        lambda answer: [
+            f"The metric {answer['sha256'][:12]} is "
+            + ("in use." if answer["is_in_use"] else "being checked; use it with `fairboard rescore`.")
+        ],
+        (
+            click.argument("file", type=FILE),
+            click.argument("sample", type=FILE, required=False),
+            fields_option("title, direction (lowest or highest), decimals, nonnegative or arguments (JSON)."),
+        ),
     ),
     "publish": Call(
         "POST",

@@ -1,4 +1,4 @@
-"""`fairboard competition`: create, list, settings, apply, change, data, metric-file."""
+"""`fairboard competition`: create, list, settings, apply, change, data."""
 
 import json
 from collections.abc import Mapping
@@ -161,32 +161,6 @@ def data(client: Client, slug: str) -> CommandOutput:
     return CommandOutput(found, lines, errors, code=1 if errors else 0)
 
 
-@click.command("metric-file")
-@click.argument("slug")
-@click.argument("source", type=FILE)
-@click.argument("sample", type=FILE, required=False)
-@click.option("--title", default="", help="The name of the metric.")
-@click.option("--lowest", "direction", flag_value="lowest", help="The lowest score is the best.")
-@click.option("--highest", "direction", flag_value="highest", help="The highest score is the best (default).")
-@click.option("--decimals", type=click.IntRange(0, 15), help="The displayed decimals; by default, 5.")
-@click.option("--nonnegative/--any-sign", default=None, help="Whether no score is negative.")
-@click.option("--arguments", default="", metavar="JSON", help="Further arguments of `score`.")
-@organizers
-def metric_file(client: Client, slug: str, source: Path, sample: Path | None, **given: Any) -> CommandOutput:
-    """Use the metric in SOURCE, a metric.py, for SLUG.
-
-    SAMPLE is a sample submission, which determines the columns of a submission. For a published competition,
-    the metric is checked for a rescoring. Options that you omit keep their values.
-    """
-    fields = {name: str(value) for name, value in given.items() if value is not None}
-    stored = client.organize(slug).upload("metric-file", source, sample=sample, fields=fields)
-    if stored["is_in_use"]:
-        return CommandOutput(stored, [f"{slug} has the metric {stored['sha256'][:12]}."])
-    line = f"The live metric of {slug} is unchanged. The metric {stored['sha256'][:12]} is being checked."
-    advice = f"To rescore with it, run `fairboard rescore {slug} --metric-file {source} --reason REASON`."
-    return CommandOutput(stored, [line, advice])
-
-
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> list[str]:
     """Check a solution, set it as the draft's solution, and return its report."""
     checked = desk.check_solution(path)
@@ -198,7 +172,7 @@ def _set_solution(desk: Organizer, path: Path, label: str | None) -> list[str]:
         job = desk.call("POST", f"solution/{checked['job']['id']}/roles", {"roles": sent})
         checked = desk.ended(f"solution/{job['id']}")
     require_acceptable(checked)
-    desk.accept_solution(checked)
+    desk.call("POST", f"solution/{checked['job']['id']}/accept")
     return solution_lines(checked["report"])
 
 
@@ -210,4 +184,4 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
         raise FileRefused("\n".join([checked["why_not"], *(f"- {each['message']}" for each in reasons)]))
 
 
-COMMANDS = (create, settings, apply, change, data, metric_file)
+COMMANDS = (create, settings, apply, change, data)
