@@ -90,7 +90,7 @@ def test_a_draft_is_completed_and_published(competition, folder):
     assert competition("publish", "cup").exit_code == 3
 
 
-def test_a_file_with_a_metric_in_python_creates_a_draft(competition, folder):
+def test_a_file_with_a_metric_in_python_creates_a_draft(competition, host, folder):
     if refusal := layers().refusal:
         pytest.skip(str(refusal))
     made = competition("create", folder / "own.toml")
@@ -100,7 +100,7 @@ def test_a_file_with_a_metric_in_python_creates_a_draft(competition, folder):
         "metric-file", "own", folder / "metric.py", "-f", "title=Half", "-f", "direction=lowest"
     )
     assert stored.exit_code == 0, stored.output
-    settings = competition("settings", "own", "--json").stdout
+    settings = host("api", "GET", "competitions/own/organize/settings").stdout
     assert '"title": "Half"' in settings and '"direction": "lowest"' in settings
     (folder / "metric.py").write_text("def other(): pass\n")
     assert competition("metric-file", "own", folder / "metric.py").exit_code == 3

@@ -28,12 +28,12 @@ def test_a_receipt_is_verified_with_the_solution_of_the_bundle(
     host("competition", "reveal", "toxicity", "--yes")
     host("competition", "publish-solution", "toxicity", "--yes")
     out = tmp_path / "results.zip"
-    result = host("competition", "bundle", "toxicity", "--out", out)
+    result = host("competition", "bundle", "toxicity", "-o", out)
     assert result.exit_code == 0, result.output
     with zipfile.ZipFile(out) as archive:
         archive.extractall(tmp_path)
     receipt = tmp_path / "receipt.json"
-    receipt.write_text(host("competition", "receipt", "toxicity", closed).stdout)
+    receipt.write_text(host("competition", "receipt", closed).stdout)
     (tmp_path / "submission.csv").write_bytes(predictions_csv(skill=0.5))
     solution = tmp_path / "toxicity" / "solution.csv"
     files = "--solution", solution, "--submission", tmp_path / "submission.csv"
@@ -47,4 +47,4 @@ def test_results_are_published_once_and_a_foreign_receipt_is_rejected(host, clos
     host("competition", "reveal", "toxicity", "--yes")
     assert host("competition", "publish-solution", "toxicity", "--yes").exit_code == 0
     assert host("competition", "publish-solution", "toxicity", "--yes").exit_code == 3
-    assert host("competition", "receipt", "toxicity", 999).exit_code == 3
+    assert host("competition", "receipt", 999).exit_code == 3

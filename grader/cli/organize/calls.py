@@ -4,13 +4,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
 from grader.cli.output import CommandOutput, table_of
-from grader.cli.parameters import FILE, fields_option, roster_lines, text_of
+from grader.cli.parameters import FILE, OUTPUT_FILE, fields_option, roster_lines, text_of
 from grader.client import Client, Unusable
 from grader.client.organizer import quoted
 from grader.text import csv_lines
@@ -18,10 +19,12 @@ from grader.text import csv_lines
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ROLES = ("owner", "editor", "viewer")
 SECTIONS = ("nothing", "divisions", "teams")
+KINDS = "submissions|standings|scores|audit|grades"
 ORGANIZE = "competitions/{slug}/organize"
 ACCOUNT = ("name", "is_admin", "email", "email_verified_at", "created_at", "suspended_at")
 
 
+version_option = click.option("--version", type=int, help="The scoring version; by default, live.")
 # For each thing that arguments name: the path and key of its list, and the key of its id.
 _FOUND: Mapping[str, tuple[str, str, str]] = {
     "team": (f"{ORGANIZE}/teams", "teams", "id"),
@@ -47,7 +50,9 @@ class Call:
     `path` may contain arguments of the command, such as a `{slug}` or the id of a `{team}`; the other
     parameters are the fields of the body. `done` is the text to print: a template of the parameters and the
     `answer`, or a function that returns the lines. With `table`, all pages of the list with this key are read
-    instead, and these fields of its items printed. The request confirms itself unless the command `asks`.
+    instead, and these fields of its items printed. With `file`, the response is written to a file, by default
+    with this name or, if it is empty, to standard output. The request confirms itself unless the command
+    `asks`.
     """
 
     method: str
@@ -56,6 +61,7 @@ class Call:
     done: str | Callable[[Any], list[str]] = ""
     parameters: tuple[Callable[[Any], Any], ...] = ()
     table: tuple[str, Sequence[str]] | None = None
+    file: str | None = None
     asks: bool = False
 
     def command(self, name: str) -> click.Command:
@@ -73,6 +79,13 @@ class Call:
                 key, names = self.table
                 rows = [each for page in client.pages_of(path, **fields) for each in page[key]]
                 return CommandOutput({key: rows}, table_of(rows, names))
+            if self.file is not None:
+                output = fields.pop("output", None) or (self.file and Path(self.file))
+                response = client.ask(self.method, path, fields)
+                if not output:
+                    return CommandOutput({"text": response.text}, text=response.text)
+                output.write_bytes(response.content)
+                return CommandOutput({"path": str(output)}, [f"Written: {output}"])
             answer = client.call(self.method, path, fields, confirm=confirm)
             done = self.done
             lines = done(answer) if callable(done) else [done.format(answer=answer, **given)]
@@ -80,11 +93,14 @@ class Call:
 
         act.__doc__ = self.summary
         view: Any = organizers(act)
-        for decorate in reversed((*self.parameters, *([yes_option] if self.asks else []))):
+        options = [*self.parameters, *([yes_option] if self.asks else [])]
+        options += [] if self.file is None else [output_option(self.file or "standard output")]
+        for decorate in reversed(options):
             view = decorate(view)
         for place in reversed(places):
-            metavar = {"organizer": "USER", "person": "NAME"}.get(place)
-            view = click.argument(place, metavar=metavar, type=int if place == "token_id" else None)(view)
+            metavar = {"organizer": "USER", "person": "NAME", "kind": KINDS}.get(place)
+            kind = int if place in ("token_id", "submission") else None
+            view = click.argument(place, metavar=metavar, type=kind)(view)
         return click.command(name)(view)
 
 
@@ -94,6 +110,12 @@ def _imported(answer: Any) -> list[str]:
     values = ("student", "student_id", "section", "url")
     rows = [[each[name] for name in values] for each in answer["invitations"]]
     return [csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()]
+
+
+def output_option(default: str) -> Callable[[Any], Any]:
+    """Return the option for the file to write."""
+    help_text = f"The file to write; by default, {default}."
+    return click.option("-o", "--output", type=OUTPUT_FILE, help=help_text)
 
 
 def _role_option(**options: Any) -> Callable[[Any], Any]:
@@ -120,12 +142,25 @@ CALLS = {
             click.option("--mail", "by_mail", is_flag=True, help="Also e-mail it to all participants."),
         ),
     ),
+    "bundle": Call(
+        "GET",
+        f"{ORGANIZE}/exports/results.zip",
+        "Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README.",
+        file="results.zip",
+    ),
     "disqualify": Call(
         "POST",
         f"{ORGANIZE}/teams/{{team}}/disqualification",
         "Disqualify TEAM: its members are notified, and it cannot submit until it is reinstated.",
         "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}",
         (click.option("--reason", required=True, help="The reason; only the team and organizers see it."),),
+    ),
+    "export": Call(
+        "GET",
+        f"{ORGANIZE}/exports/{{kind}}.csv",
+        "Export submissions, standings, scores (with breakdowns), students' grades or the audit log of SLUG.",
+        parameters=(version_option,),
+        file="",
     ),
     "list": Call(
         "GET",
@@ -152,6 +187,13 @@ CALLS = {
         f"{ORGANIZE}/state/publish",
         "Publish the draft SLUG; afterwards, only a rescoring can change its metric or solution.",
         "{slug} is published.",
+    ),
+    "receipt": Call(
+        "GET",
+        "submissions/{submission}/receipt",
+        "Print the complete receipt of SUBMISSION's score as JSON, for `fairboard verify`.",
+        parameters=(version_option,),
+        file="",
     ),
     "reinstate": Call(
         "POST",
@@ -209,6 +251,12 @@ CALLS = {
             ),
         ),
         asks=True,
+    ),
+    "settings": Call(
+        "GET",
+        f"{ORGANIZE}/settings.toml",
+        "Print the settings of SLUG as a file for `create` and `apply`.",
+        file="",
     ),
 }
 ORGANIZERS = {

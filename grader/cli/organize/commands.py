@@ -3,9 +3,7 @@
 import json
 from collections.abc import Mapping
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import click
 
@@ -14,13 +12,9 @@ from grader.cli.group import CliEntry, CommandGroup
 from grader.cli.organize import setup
 from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZERS, TOKENS
 from grader.cli.output import CommandOutput
-from grader.cli.parameters import OUTPUT_FILE
-from grader.client import Client, Unusable
-from grader.client.organizer import quoted
+from grader.client import Client
 
 LOCAL = "organize.local"
-KINDS = ("submissions", "standings", "scores", "audit", "grades")
-version_option = click.option("--version", "number", type=int, help="The scoring version; by default, live.")
 
 
 @click.group(
@@ -77,21 +71,6 @@ for command in setup.COMMANDS:
 
 
 @competition.command()
-@click.argument("slug")
-@click.argument("kind", type=click.Choice(KINDS))
-@version_option
-@click.option("-o", "--output", type=OUTPUT_FILE, help="The file to write; by default, standard output.")
-@organizers
-def export(client: Client, slug: str, kind: str, number: int | None, output: Path | None) -> CommandOutput:
-    """Export submissions, standings, scores (with breakdowns), students' grades or the audit log of SLUG."""
-    text = client.organize(slug).text(f"exports/{kind}.csv", version=number)
-    if output is None:
-        return CommandOutput({"text": text}, text=text)
-    output.write_text(text, encoding="utf-8", newline="")
-    return CommandOutput({"path": str(output)})
-
-
-@competition.command()
 @click.argument("slug", required=False)
 @click.option("--action", default="", help="Show only this action, or this type of object, such as `team`.")
 @click.option(
@@ -128,19 +107,6 @@ def _lines(entry: Mapping[str, Any]) -> list[str]:
     return [*lines, *([f"    reason: {entry['reason']}"] if entry["reason"] else [])]
 
 
-@competition.command()
-@click.argument("slug")
-@click.option("--out", type=OUTPUT_FILE, help="The file to write; by default SLUG-results.zip.")
-@organizers
-def bundle(client: Client, slug: str, out: Path | None) -> CommandOutput:
-    """Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README."""
-    path = out or Path(f"{quoted(slug)}-results.zip")
-    client.organize(slug).download("exports/results.zip", path)
-    with ZipFile(path) as packed:
-        names = packed.namelist()
-    return CommandOutput({"files": names}, [f"{path}: {len(names)} files."])
-
-
 @competition.command("publish-solution")
 @click.argument("slug")
 @click.option("--reason", default="", help="The reason; the audit log shows it.")
@@ -151,16 +117,3 @@ def publish_solution(client: Client, slug: str, reason: str) -> CommandOutput:
     desk = client.organize(slug, confirm=True)
     desk.call("POST", "close/solution", {"reason": reason})
     return CommandOutput(desk.call("GET", "close"), [f"The solution of {slug} is public."])
-
-
-@competition.command()
-@click.argument("slug")
-@click.argument("submission", type=int)
-@version_option
-@organizers
-def receipt(client: Client, slug: str, submission: int, number: int | None) -> CommandOutput:
-    """Print the complete receipt of SUBMISSION's score in SLUG as JSON, for `fairboard verify`."""
-    if client.submission(submission).competition != slug:
-        raise Unusable(f"There is no submission #{submission} in {slug}.")
-    text = client.text(f"submissions/{submission}/receipt", version=number)
-    return CommandOutput({"receipt": text}, text=text)

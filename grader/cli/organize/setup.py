@@ -1,4 +1,4 @@
-"""`fairboard competition`: create, list, settings, apply, change, data."""
+"""`fairboard competition`: create, apply, change, data."""
 
 import json
 from collections.abc import Mapping
@@ -55,15 +55,6 @@ def create(
         )
         raise
     return CommandOutput(made, lines)
-
-
-@click.command()
-@click.argument("slug")
-@organizers
-def settings(client: Client, slug: str) -> CommandOutput:
-    """Print the settings of SLUG as a file for `create` and `apply`."""
-    desk = client.organize(slug)
-    return CommandOutput(desk.call("GET", "settings"), text=desk.text("settings.toml"))
 
 
 @click.command()
@@ -184,4 +175,4 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
         raise FileRefused("\n".join([checked["why_not"], *(f"- {each['message']}" for each in reasons)]))
 
 
-COMMANDS = (create, settings, apply, change, data)
+COMMANDS = (create, apply, change, data)
