@@ -67,7 +67,7 @@ def shown_errors(errors: Mapping[str, float] | None, terms: Collection[str]) -> 
     return {name: float(f"{error:.2g}") for name, error in shown.items()}
 
 
-def named(
+def _named(
     competition: Competition, rules: Iterable[BoardRule], public: Values, private: Values
 ) -> dict[str, tuple[int | None, int | None]]:
     """Return the units of a submission's public and private value on each named leaderboard.
@@ -92,9 +92,10 @@ def scored(
     *,
     scoring_version_id: int,
     team_ids: Collection[int] | None = None,
+    submission_ids: Collection[int] | None = None,
     kinds: Collection[SubmissionKind] = (SubmissionKind.NORMAL,),
 ) -> list[Scored]:
-    """Return the scored submissions of a scoring version with their scores on both splits."""
+    """Return scored submissions of a scoring version, by default all, with their scores on both splits."""
     public, private = aliased(Score), aliased(Score)
     version = session.get_one(ScoringVersion, scoring_version_id)
     competition, own = session.get_one(Competition, version.competition_id), version.scale
@@ -124,6 +125,8 @@ def scored(
     )
     if team_ids is not None:
         query = query.where(Submission.team_id.in_(team_ids))
+    if submission_ids is not None:
+        query = query.where(Submission.id.in_(submission_ids))
     return [
         Scored(
             submission_id,
@@ -134,7 +137,7 @@ def scored(
             kind,
             is_selected,
             shown_units=units(competition, public, own),
-            named=named(competition, rules, (public, *more[:2]), (private, *more[2:])),
+            named=_named(competition, rules, (public, *more[:2]), (private, *more[2:])),
         )
         for submission_id, team_id, submitted_at, public, private, kind, is_selected, *more in (
             session.execute(query)

@@ -6,7 +6,7 @@ cannot make the others in its batch fail.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +16,6 @@ from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import MetricResult
 from grader.metrics import registry
-from grader.metrics.boards import BoardRule
 from grader.models import (
     MAIN_BOARD,
     Competition,
@@ -28,11 +27,10 @@ from grader.models import (
     Solution,
     Split,
     Submission,
-    SubmissionKind,
     SubmissionStatus,
 )
-from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import boards, lookup, organizers
+from grader.ranking.order import TeamEntry
+from grader.services.competitions import lookup, organizers
 from grader.services.leaderboards import rows, shown_scores
 from grader.services.site import leased_rows, letters
 from grader.services.site.leased_rows import OPEN_STATES, Unfinished
@@ -339,10 +337,9 @@ def record_batch(
         if job.state in STATUS_OF:
             _tell_end(session, competition, job)
     session.flush()
-    recorded = [(job, outcomes[job.id]) for job in jobs if job.id in outcomes]
-    scored = [(job, outcome.results) for job, outcome in recorded if isinstance(outcome, Scores)]
-    enter_standings(session, competition=competition, scored=scored)
-    return len(recorded)
+    if scored := [job for job in jobs if job.state is JobState.DONE]:
+        enter_standings(session, competition=competition, jobs=scored)
+    return sum(job.id in outcomes for job in jobs)
 
 
 def hold(
@@ -434,25 +431,20 @@ def _send_mail(session: Session, *, submission: Submission, now: datetime) -> No
         )
 
 
-def enter_standings(
-    session: Session, *, competition: Competition, scored: Sequence[tuple[ScoringJob, Results]]
-) -> None:
+def enter_standings(session: Session, *, competition: Competition, jobs: Sequence[ScoringJob]) -> None:
     """Enter files scored under one version into the standings if they are their teams' best."""
-    ranked = [(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL]
-    if not ranked:
-        return
-    version = session.get_one(ScoringVersion, ranked[0][0].scoring_version_id)
-    version_id, scale, rules = version.id, version.scale, boards.of(competition, version)
+    version_id, submission_ids = jobs[0].scoring_version_id, [job.submission_id for job in jobs]
+    scored = shown_scores.scored(session, scoring_version_id=version_id, submission_ids=submission_ids)
     entries = defaultdict[str, list[TeamEntry]](list)
-    for job, results in ranked:
-        for board, entry in _entries(competition, scale, rules, job, results):
-            entries[board].append(entry)
+    for each in scored:
+        for board in (MAIN_BOARD, *each.named):
+            if entry := each.on(board):
+                entries[board].append(entry)
     if entries:
         rows.enter(session, entries=entries, scoring_version_id=version_id)
     # The private standings of a version in preparation are written when it is published.
-    if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
-        teams = {job.submission.team_id for job, _ in ranked}
-        rows.rebuild(session, competition=competition, team_ids=teams)
+    if scored and competition.settled_at is not None and version_id == competition.live_scoring_version_id:
+        rows.rebuild(session, competition=competition, team_ids={each.team_id for each in scored})
 
 
 def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime) -> Score:
@@ -466,17 +458,3 @@ def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime
         evidence=dict(result.evidence),
         created_at=now,
     )
-
-
-def _entries(
-    competition: Competition, scale: Scale, rules: Sequence[BoardRule], job: ScoringJob, results: Results
-) -> Iterator[tuple[str, TeamEntry]]:
-    """Yield a file's public entry for each leaderboard on which it has a displayed value."""
-    submission = job.submission
-    public, private = ((each.score, each.terms, each.groups) for each in map(results.__getitem__, Split))
-    named = shown_scores.named(competition, rules, public, private)
-    shown = {MAIN_BOARD: shown_scores.units(competition, results[Split.PUBLIC].score, scale)}
-    shown |= {board: units for board, (units, _) in named.items()}
-    for board, units in shown.items():
-        if units is not None:
-            yield board, TeamEntry(submission.team_id, submission.id, units, submission.submitted_at)
