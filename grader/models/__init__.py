@@ -35,8 +35,8 @@ from grader.models.people import (
 )
 from grader.models.scoring import (
     STANDING_ORDER,
-    Job,
     JobState,
+    LeasedJob,
     Score,
     ScoringJob,
     ScoringVersion,

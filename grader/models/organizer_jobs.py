@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.models.competitions import Competition
 from grader.models.people import User
-from grader.models.scoring import Job
+from grader.models.scoring import LeasedJob
 
 
 class OrganizerJobKind(enum.StrEnum):
@@ -28,7 +28,7 @@ class OrganizerJobKind(enum.StrEnum):
     ERRORS = "errors"
 
 
-class OrganizerJob(Job):
+class OrganizerJob(LeasedJob):
     """A background job, claimed and retried like a scoring job.
 
     `progress` contains the current values of `done`, `total` and `words`. `dismissed_at` is set when an

@@ -145,7 +145,7 @@ class JobState(enum.StrEnum):
     FAILED = "failed"
 
 
-class Job(Base):
+class LeasedJob(Base):
     """The columns of a job of any queue.
 
     A job can be claimed after `available_at`, which an internal error postpones. A claim sets `lease_until`,
@@ -169,7 +169,7 @@ class Job(Base):
     incident: Mapped[str | None] = mapped_column(String(16))
 
 
-class ScoringJob(Job):
+class ScoringJob(LeasedJob):
     """The job that scores one submission under one scoring version.
 
     The result is stored here and, while the scoring version is live, also on the submission.

@@ -59,7 +59,7 @@ class BucketStorage:
 
         with self.asking(sha256):
             reader = obstore.open_reader(self._store, sha256, buffer_size=PIECE_BYTES)
-        return io.BufferedReader(_Reader(self, reader), PIECE_BYTES)
+        return io.BufferedReader(_ObjectReader(self, reader), PIECE_BYTES)
 
     def read(self, sha256: str) -> bytes:
         """Return a blob's verified bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
@@ -142,7 +142,7 @@ class BucketStorage:
         return f"There is no response from {self._place}. Check that it is running and AWS_ENDPOINT_URL."
 
 
-class _Reader(io.RawIOBase):
+class _ObjectReader(io.RawIOBase):
     """A blob, which is read in pieces; its errors are no OSError, which readers would treat as damage."""
 
     def __init__(self, storage: BucketStorage, reader: Any) -> None:

@@ -33,7 +33,7 @@ def read_rows(
 ) -> tuple[Columns, list[FileProblem]]:
     """Read the columns and collect all their problems; the columns are complete only without problems."""
     with text_stream(source, cap) as stream:
-        return _Reader(wanted, names).read(stream)
+        return _SolutionReader(wanted, names).read(stream)
 
 
 class _Numbers(dict[str, float]):
@@ -50,7 +50,7 @@ class _Numbers(dict[str, float]):
         return number
 
 
-class _Reader:
+class _SolutionReader:
     """Collects rows of the right width, and then adds many of them at once to the columns."""
 
     def __init__(self, wanted: Wanted, names: list[str]) -> None:

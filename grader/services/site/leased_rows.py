@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.base import ExecutableOption
 
-from grader.models import Job, JobState, OrganizerJob, ScoringJob
+from grader.models import JobState, LeasedJob, OrganizerJob, ScoringJob
 
 OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
 # While the storage is unavailable, attempts are not counted until a time limit is reached.
@@ -62,7 +62,7 @@ Unfinished = Rejection | Breakdown | Outage | Failure
 
 
 # The pauses after errors; a job fails with the next error.
-ERROR_PAUSES: Mapping[type[Job], Sequence[timedelta]] = {
+ERROR_PAUSES: Mapping[type[LeasedJob], Sequence[timedelta]] = {
     ScoringJob: (timedelta(seconds=10), timedelta(seconds=60)),
     OrganizerJob: (timedelta(seconds=10),),
 }
@@ -134,7 +134,7 @@ def hold(
     ).all()
 
 
-def wait(job: Job, *, until: datetime | None = None, is_counted: bool = True) -> None:
+def wait(job: LeasedJob, *, until: datetime | None = None, is_counted: bool = True) -> None:
     """Return a held job to the queue, optionally as if the attempt had never been made."""
     job.state = JobState.WAITING
     job.lease_until = job.token = None
@@ -144,7 +144,7 @@ def wait(job: Job, *, until: datetime | None = None, is_counted: bool = True) ->
 
 
 def finish(
-    job: Job,
+    job: LeasedJob,
     state: JobState,
     *,
     now: datetime,
@@ -158,7 +158,7 @@ def finish(
     job.problems, job.incident = list(problems), incident
 
 
-def record(job: Job, outcome: Unfinished, *, now: datetime) -> None:
+def record(job: LeasedJob, outcome: Unfinished, *, now: datetime) -> None:
     """Record a failed attempt of a held job, which then waits for the next attempt or fails."""
     match outcome:
         case Rejection(problems):
@@ -180,19 +180,19 @@ def record(job: Job, outcome: Unfinished, *, now: datetime) -> None:
                 wait(job, until=now + pauses[job.error_count - 1])
 
 
-def has_lost_last_lease(job: Job) -> bool:
+def has_lost_last_lease(job: LeasedJob) -> bool:
     """Return whether a job cannot be claimed again."""
     return job.attempt_count - job.error_count >= LOST_LEASES
 
 
-def give_up(job: Job, *, now: datetime) -> None:
+def give_up(job: LeasedJob, *, now: datetime) -> None:
     """Mark a locked job that has lost its last lease as failed."""
     incident = new_incident()
     logger.error("Incident %s: %s failed after losing %s leases.", incident, _named(job), LOST_LEASES)
     finish(job, JobState.FAILED, now=now, incident=incident)
 
 
-def _named(job: Job) -> str:
+def _named(job: LeasedJob) -> str:
     return f"{type(job).__name__} {job.id}"
 
 
