@@ -63,7 +63,7 @@ def allowed_file(session: Any, competition: Competition, name: str) -> DataFile:
     """Return a file that the current user may download. Call `competition_of` first.
 
     Organizers may always download. Participants may download a file once the competition has opened and the
-    file has been checked. Raises DataNotOpen, EntryRefused, Refusal or BeingChecked.
+    file has been checked. Raises EntryRefused or Refusal.
     """
     _require_access(session, competition)
     file = data_files.get(session, competition=competition, name=name)
@@ -73,7 +73,7 @@ def allowed_file(session: Any, competition: Competition, name: str) -> DataFile:
 
 
 def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
-    """Return the files that the current user may download; raise DataNotOpen or EntryRefused."""
+    """Return the files that the current user may download; raise Refusal or EntryRefused."""
     _require_access(session, competition)
     return [
         each
@@ -83,7 +83,7 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
 
 
 def with_sample(session: Any, competition: Competition) -> list[StoredFile]:
-    """Return the members of the ZIP file; raise DataNotOpen or EntryRefused."""
+    """Return the members of the ZIP file; raise Refusal or EntryRefused."""
     files = all_data_files(session, competition)
     members = [StoredFile(file.name, file.sha256, file.size_bytes, file.uploaded_at) for file in files]
     if competition.live_scoring_version is not None:

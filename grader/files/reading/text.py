@@ -85,13 +85,6 @@ def text_of(data: bytes, header: str) -> Text:
     return Text(data, start, end)
 
 
-def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:
-    """Return the line at `offset`, truncated to `most_bytes`, and the offset of the next line."""
-    end = text.data.find(b"\n", offset)
-    end = len(text.data) if end < 0 else end
-    return text.data[offset : min(end, offset + most_bytes)], min(end + 1, len(text.data))
-
-
 def lines_of(text: Text, offset: int, most_bytes: int) -> Iterator[bytes]:
     """Yield the lines from `offset` to the visible end, without line endings.
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.files.reading.problems import FileProblem, FileRejected, Findings, Note, foreign
-from grader.files.reading.text import INDEX_NAMES, Text, invalid_utf8, is_above_header, line_at, split_fields
+from grader.files.reading.text import INDEX_NAMES, Text, invalid_utf8, is_above_header, split_fields
 from grader.files.submission.columns import ONE_NUMBER, SubmissionColumns
 from grader.text import listed, plural, quoted
 
@@ -40,7 +40,8 @@ def read_header(
     Additional columns are allowed if their names are in `other_labels`.
     """
     longest = max(_LONGEST_HEADER, 2 * len(",".join(wanted.names).encode()))
-    line, offset = line_at(text, text.start, longest)
+    line = text.data[text.start : text.start + longest].partition(b"\n")[0]
+    offset = text.start + len(line) + 1
     findings = Findings()
     if b"\0" in line:
         findings.add("nul_byte", 1, line.partition(b"\0")[0])

@@ -3,19 +3,13 @@
 from collections.abc import Collection, Iterable
 
 from fairboard.interface import Direction
-from grader.errors import ErrorKind, OrganizerError, Refusal, SeveralProblems
+from grader.errors import ErrorKind, OrganizerRefusal, Refusal
 from grader.metrics import boards
 from grader.metrics.boards import SCORE, BoardRule
 from grader.models import MAIN_BOARD, Competition, ScoringVersion, Split
 from grader.ranking.order import Scale
 from grader.services.competitions.metric import Rules
 from grader.visibility import Field
-
-
-class BoardsNeedValues(SeveralProblems, OrganizerError):
-    """A metric lacks a value by which a named leaderboard ranks."""
-
-    public_name = "boards_need_values"
 
 
 def of(competition: Competition, version: ScoringVersion) -> tuple[BoardRule, ...]:
@@ -34,9 +28,10 @@ def faults(text: str, metric: Rules) -> list[str]:
 
 
 def require(competition: Competition, metric: Rules) -> None:
-    """Raise BoardsNeedValues if the metric lacks a value that a named leaderboard needs."""
+    """Raise OrganizerRefusal if the metric lacks a value that a named leaderboard needs."""
     if lacking := faults(competition.boards, metric):
-        raise BoardsNeedValues([*lacking, "Change the setting or the metric."])
+        problems = [*lacking, "Change the setting or the metric."]
+        raise OrganizerRefusal("boards_need_values", ErrorKind.CONFLICT, problems=problems)
 
 
 def find(named: Iterable[BoardRule], key: str) -> BoardRule | None:

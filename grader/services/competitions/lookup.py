@@ -19,13 +19,6 @@ RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url", "ne
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
 
-class NoScoringVersion(ParticipantError):
-    """The draft has no solution yet."""
-
-    public_name = "no_scoring_version"
-    message = "This competition has no solution yet, so files cannot be scored."
-
-
 class UnknownCompetition(ParticipantError):
     """No competition has this slug."""
 
@@ -108,9 +101,10 @@ def stages(session: Session, *, competition: Competition) -> list[Competition]:
 
 
 def live(competition: Competition) -> ScoringVersion:
-    """Return the live scoring version; raise NoScoringVersion."""
+    """Return the live scoring version; raise Refusal."""
     if competition.live_scoring_version is None:
-        raise NoScoringVersion
+        message = "This competition has no solution yet, so files cannot be scored."
+        raise Refusal("no_scoring_version", ErrorKind.INVALID, message)
     return competition.live_scoring_version
 
 

@@ -138,7 +138,7 @@ def change_settings(act: Act, *, changes: Mapping[str, Any], reason: str = "") -
     """Change settings and return the names of the changed ones; the competition must be locked.
 
     If the named leaderboards change, their standings are rewritten. Raises InvalidCompetition, or
-    BoardsNeedValues for a scoring version in preparation.
+    OrganizerRefusal for a scoring version in preparation.
     """
     changed = settings.change(act, changes=changes, reason=reason)
     if "boards" in changed:

@@ -59,7 +59,7 @@ def prepare(
 ) -> ScoringVersion:
     """Add a scoring version and all its jobs.
 
-    Raises OrganizerRefusal, or BoardsNeedValues if a named leaderboard needs a value
+    Raises OrganizerRefusal, also if a named leaderboard needs a value
     that the metric lacks.
 
     Rejected files stay rejected because all solutions of a competition have the same row ids. Each new

@@ -51,8 +51,8 @@ def publish(act: Act, *, number: int, notice: str = "", lose_scores: bool = Fals
     """Make a prepared scoring version live.
 
     Pending submissions do not prevent publication, because a stream of new files could postpone it forever.
-    Raises OrganizerRefusal, also if scores would be lost unless `lose_scores`, RescoringIncomplete or
-    DataUnchecked.
+    Raises OrganizerRefusal, also if scores would be lost unless `lose_scores`, or
+    RescoringIncomplete.
     """
     version = preparation.get_preparing(act, number)
     unfinished = preparation.progress(act.session, version=version).unfinished
@@ -71,7 +71,7 @@ def roll_back(
 
     This happens immediately if every submission has a result. Otherwise, the version is prepared again, with
     jobs for the missing results. The state of the returned version distinguishes the two cases. Raises
-    OrganizerRefusal or BoardsNeedValues.
+    OrganizerRefusal.
     """
     reason, session, competition = preparation.checked_reason(reason), act.session, act.competition
     version = preparation.get(session, competition=competition, number=number)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, ParticipantError, Refusal
+from grader.errors import ErrorKind, OrganizerRefusal, Refusal
 from grader.models import Competition, DataCheckState, DataFile
 from grader.services.competitions import acting, phases
 from grader.services.competitions.acting import Act
@@ -24,17 +24,6 @@ DESCRIPTION_MAX_LENGTH = 500
 SAMPLE_SUBMISSION = "sample_submission.csv"
 
 _NAME = re.compile(r"[\w][\w .()+-]{0,199}")
-
-
-class DataNotOpen(ParticipantError):
-    """Data files cannot be downloaded before the competition opens."""
-
-    public_name = "data_not_open"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, competition: Competition) -> None:
-        when = f" on {competition.opens_at:%-d %b %Y, %H:%M} UTC" if competition.opens_at else ""
-        super().__init__(f"The files are not available yet. Download them when the competition opens{when}.")
 
 
 def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile]:
@@ -55,9 +44,11 @@ def get(session: Session, *, competition: Competition, name: str) -> DataFile:
 
 
 def require_open(competition: Competition, *, now: datetime) -> None:
-    """Raise DataNotOpen before the competition opens."""
+    """Raise Refusal before the competition opens."""
     if phases.phase(competition, now) is Phase.SCHEDULED:
-        raise DataNotOpen(competition)
+        when = f" on {competition.opens_at:%-d %b %Y, %H:%M} UTC" if competition.opens_at else ""
+        message = f"The files are not available yet. Download them when the competition opens{when}."
+        raise Refusal("data_not_open", ErrorKind.FORBIDDEN, message)
 
 
 def add(
@@ -124,37 +115,16 @@ CHECK_TIME = timedelta(seconds=30)  # typical duration of a check
 GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)
 
 
-class BeingChecked(ParticipantError):
-    """The file is being checked and cannot be downloaded yet."""
-
-    public_name = "being_checked"
-    kind = ErrorKind.NOT_YET
-    retry_after = CHECK_TIME
-    message = "{name} is being checked. Try again in a few minutes."
-
-
-class DataUnchecked(OrganizerError):
-    """Some data files have not been checked against the current solutions."""
-
-    public_name = "data_unchecked"
-    retry_after = CHECK_TIME
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(
-            f"These files are being checked against the solution: {', '.join(names)}. Try again in a few "
-            "minutes. The organizers' Data files page shows the progress."
-        )
-
-
 def is_given_out(competition: Competition, file: DataFile) -> bool:
     """Return whether participants may download a file."""
     return competition.solution_published_at is not None or file.check_state in GIVEN_OUT
 
 
 def require_given_out(competition: Competition, file: DataFile) -> None:
-    """Raise BeingChecked unless participants may download a file."""
+    """Raise Refusal unless participants may download a file."""
     if not is_given_out(competition, file):
-        raise BeingChecked(name=file.name)
+        message = f"{file.name} is being checked. Try again in a few minutes."
+        raise Refusal("being_checked", ErrorKind.NOT_YET, message, retry_after=CHECK_TIME)
 
 
 def allow(act: Act, *, name: str, reason: str = "") -> DataFile:
@@ -204,7 +174,11 @@ def faults(session: Session, *, competition: Competition) -> list[Fault]:
 
 
 def require_checked(session: Session, *, competition: Competition) -> None:
-    """Raise DataUnchecked if a file has not been checked against the current solutions."""
+    """Raise OrganizerRefusal if a file has not been checked against the current solutions."""
     names = [file.name for file in checks.stale(session, competition=competition)]
     if names:
-        raise DataUnchecked(names)
+        message = (
+            f"These files are being checked against the solution: {', '.join(names)}. Try again in a few "
+            "minutes. The organizers' Data files page shows the progress."
+        )
+        raise OrganizerRefusal("data_unchecked", ErrorKind.CONFLICT, message, retry_after=CHECK_TIME)

@@ -181,7 +181,7 @@ def require_joined(session: Session, *, competition: Competition, user: User, no
 
 
 def require_data_access(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
-    """Raise DataNotOpen before the opening, or EntryRefused if the person must join first."""
+    """Raise Refusal before the opening, or EntryRefused if the person must join first."""
     files.require_open(competition, now=now)
     if must_ask(competition):
         require_joined(session, competition=competition, user=user, now=now)

@@ -9,12 +9,12 @@ from sqlalchemy import select, update
 from grader.models import MAIN_BOARD, Competition, Score, Split, Standing, Submission
 from grader.services.closing import close
 from grader.services.competitions import lookup
-from grader.services.competitions.boards import BoardsNeedValues
 from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.leaderboards import rows
 from grader.services.rescoring import difference, preparation, versions
 from tests.fixtures import rescorings
+from tests.fixtures.refusals import refused
 from tests.fixtures.rescorings import waiting
 
 pytestmark = pytest.mark.both_databases
@@ -160,7 +160,5 @@ def test_metric_without_a_needed_value_is_refused_and_the_board_named(service, c
         change(service, competition, f"{SETTING}\nFair = worst group")
     solution = versions._as_stored(lookup.live(competition))
     other = solution.model_copy(update={"rules": Rules(metric=NamedMetric(name="rmse"))})
-    with pytest.raises(
-        BoardsNeedValues, match=r"line 1 \(Accuracy\): 'overall_auc' is not a value of this metric"
-    ):
+    with refused("boards_need_values", r"line 1 \(Accuracy\): 'overall_auc' is not a value of this metric"):
         service.act(preparation.prepare, competition=competition, solution=other, reason="Other.")

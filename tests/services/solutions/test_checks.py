@@ -25,7 +25,6 @@ from grader.services.rescoring import preparation, versions
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files, publication
-from grader.services.solutions.data_files import BeingChecked, DataUnchecked
 from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures import rescorings, stored_solutions
@@ -94,12 +93,12 @@ def test_solution_as_a_data_file_is_never_released(service, table):
     table.columns = [f"c{number}" for number in range(table.shape[1])]
     add(service, competition, csv(table))
     assert file(service, competition).check_state is DataCheckState.WAITING
-    with pytest.raises(BeingChecked):
+    with refused("being_checked"):
         data_files.require_given_out(competition, file(service, competition))
     work(service)
     found = file(service, competition)
     assert found.check_state is DataCheckState.HELD
-    with pytest.raises(BeingChecked):
+    with refused("being_checked"):
         data_files.require_given_out(competition, found)
     kinds = {(each["kind"], name) for each in found.findings["disclosures"] for name in each["names"]}
     assert {("label", "toxicity"), ("identity", "female"), ("Usage", "Usage")} <= kinds
@@ -192,7 +191,7 @@ def test_rescoring_checks_the_files_against_its_solution(service, solution_csv):
         version = preparation.prepare(act, solution=solution, reason="Labels were wrong.")
     # Its content has already been released.
     assert data_files.is_given_out(competition, file(service, competition))
-    with pytest.raises(DataUnchecked, match=r"test\.csv"):
+    with refused("data_unchecked", r"test\.csv"):
         rescorings.publish(service, version)
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
