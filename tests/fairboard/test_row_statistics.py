@@ -146,6 +146,7 @@ def test_texts_need_an_order_or_a_positive_class_and_numbers_have_both():
         score("quadratic_kappa", ["high", "low", "medium"], ["low", "low", "medium"])
     with pytest.raises(ValueError, match="choose the `positive` class"):
         score("f1", ["attack", "benign"], ["benign", "benign"])
+    assert score("f1", [0, 1, 1], [0, 1, 0]).terms == {"precision": 1.0, "recall": 0.5}  # of the class 1
     order = ("low", "medium", "high")
     truth, guesses = ["high", "low", "medium", "high"], ["low", "low", "medium", "medium"]
     named = score("quadratic_kappa", truth, guesses, classes=order).score
