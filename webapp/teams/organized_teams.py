@@ -69,7 +69,6 @@ class Grant(Answer):
     count: int
     reason: str
     granted_at: Moment
-    ends_at: Moment
 
 
 class GrantList(Answer):
@@ -161,10 +160,9 @@ def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, 
     }
 
 
-def _grant_line(given: SubmissionGrant, competition: Competition) -> Grant:
+def _grant_line(given: SubmissionGrant) -> Grant:
     """Return a grant as the API model."""
-    ends_at = grants.ends_at(competition, day=given.day)
-    return Grant.of(given, team=given.team and given.team.name, ends_at=ends_at)
+    return Grant.of(given, team=given.team and given.team.name)
 
 
 def _grants(ask: Ask, _teams: Answer) -> dict[str, Any]:
@@ -203,7 +201,7 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
         line.team,
         **_fields(line, competition),
         limits=Limits.model_validate(left),
-        grants=[_grant_line(each, ask.competition) for each in given],
+        grants=[_grant_line(each) for each in given],
     )
 
 
@@ -222,7 +220,7 @@ def certificates(ask: Ask) -> dict[str, Any]:
 def grant_list(ask: Ask) -> GrantList:
     """List the newest grants of extra submissions, to single teams and to all teams."""
     given = grants.list_newest(ask.session, competition=ask.competition)
-    return GrantList(grants=[_grant_line(each, ask.competition) for each in given])
+    return GrantList(grants=[_grant_line(each) for each in given])
 
 
 def _name(act: Act, team_id: int) -> str:
@@ -321,7 +319,7 @@ def grant_submissions_to_all(act: Act, sent: GrantRequest) -> Grant:
 
 def _grant(act: Act, sent: GrantRequest, team: Team | None) -> Grant:
     given = grants.grant(act, team=team, day=sent.day, count=sent.count, reason=sent.reason)
-    return _grant_line(given, act.competition)
+    return _grant_line(given)
 
 
 def _after_previous(session: Any, slug: str, **_: Any) -> Competition:

@@ -1,7 +1,7 @@
 """Extra submissions granted by organizers to one team or all teams."""
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session, joinedload
@@ -15,7 +15,6 @@ from grader.text import counted, one_line
 MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
 LISTED = 50
-LAST_DAY = date.max - timedelta(days=1)  # A datetime cannot represent the end of a later day.
 
 
 def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: str) -> SubmissionGrant:
@@ -38,23 +37,14 @@ def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: 
     act.session.add(made)
     act.session.flush()
     whose = "all teams" if team is None else f"team {log.mention(team)}"
-    when = f"{day:%-d %b %Y} (UTC), until {ends_at(act.competition, day=day):%-d %b %Y, %H:%M} UTC"
     act.record(
         "grant.give",
         whose,
         after={"day": day.isoformat(), "count": count},
         reason=reason,
-        public_text=f"{counted(count, 'extra submission')} for {whose} on {when}: {reason}",
+        public_text=f"{counted(count, 'extra submission')} for {whose} on {day:%-d %b %Y} (UTC): {reason}",
     )
     return made
-
-
-def ends_at(competition: Competition, *, day: date) -> datetime:
-    """Return the end of a grant for a UTC day: the end of the day, or an earlier close."""
-    end = datetime.combine(min(day, LAST_DAY), time(tzinfo=UTC)) + timedelta(days=1)
-    if competition.closes_at is None or competition.takes_late_submissions:
-        return end
-    return min(end, competition.closes_at.astimezone(UTC))
 
 
 def list_newest(

@@ -93,19 +93,6 @@ def test_a_team_sees_its_own_and_general_grants_newest_first(service):
     assert [[each.count for each in listed] for listed in found] == [[3, 2, 1], [2, 1]]
 
 
-def test_grant_ends_with_the_close_of_its_competition_in_utc():
-    east = timezone(timedelta(hours=9))
-    close = datetime(2026, 1, 6, 8, 30, tzinfo=east)  # 23:30 UTC on the previous day
-    open_ended, strict = Competition(), Competition(closes_at=close, takes_late_submissions=False)
-    late = Competition(closes_at=close, takes_late_submissions=True)
-    midnight = datetime(2026, 1, 6, tzinfo=UTC)
-    assert grants.ends_at(open_ended, day=TODAY) == grants.ends_at(late, day=TODAY) == midnight
-    ends = grants.ends_at(strict, day=TODAY)
-    assert (ends, ends.tzinfo) == (close, UTC)
-    assert grants.ends_at(strict, day=TODAY - DAY) == midnight - DAY
-    assert grants.ends_at(open_ended, day=date.max) == datetime(9999, 12, 31, tzinfo=UTC)
-
-
 GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}
 
 
