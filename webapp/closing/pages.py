@@ -1,10 +1,9 @@
 """Close (page and API): open items, shake-up, close now, reveal, publish the solution."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from flask import Blueprint
-from pydantic import Field
 
 from grader.models import Role, SubmissionStatus
 from grader.ranking.order import Scale
@@ -19,8 +18,8 @@ from grader.services.solutions import publication
 from grader.services.submissions import selections
 from webapp.competitions.views import CompetitionView
 from webapp.http.confirmation import Question, confirm
-from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
-from webapp.http.organizer_operations import ConfirmedReason
+from webapp.http.fields import Answer, Confirmation, Moment
+from webapp.http.organizer_operations import ConfirmedReason, Extension
 from webapp.presentation import formats
 from webapp.surface import Ask, Surface
 
@@ -101,19 +100,6 @@ class CloseAnswer(Answer):
     commitment: str | None
 
 
-class CloseRequest(Confirmation):
-    """A close before the closing date, and the reason."""
-
-    reason: Annotated[Text, Field(description="The reason, for the log.")] = ""
-
-
-class SelectionRequest(Sent):
-    """A later deadline of the final selection, and the public reason."""
-
-    until: Moment
-    reason: Text
-
-
 def _shown(ask: Ask, page: CloseAnswer) -> dict[str, Any]:
     """Return the stages with their distances from the current one, and the shake-up of ranked teams."""
     place = list(Stage).index(page.stage)
@@ -142,7 +128,7 @@ def closing_state(ask: Ask) -> CloseAnswer:
 
 
 @CLOSE.act("/now", form="now", back=closing_state, done="The competition is closed.")
-def close_competition(act: Act, sent: CloseRequest) -> None:
+def close_competition(act: Act, sent: ConfirmedReason) -> None:
     """Close an open competition now. Entry and mergers end too; unset dates depend on the new close."""
     competition = act.competition
     closing.close_now(act, reason=sent.reason.strip())
@@ -157,7 +143,7 @@ def close_competition(act: Act, sent: CloseRequest) -> None:
 
 
 @CLOSE.act("/selection", form="reopen_selection", back=closing_state, done="The final selection is open.")
-def reopen_selection(act: Act, sent: SelectionRequest) -> None:
+def reopen_selection(act: Act, sent: Extension) -> None:
     """Let teams change their final selection until a time after the close, which delays the reveal."""
     selections.reopen(act, until=sent.until, reason=preparation.checked_reason(sent.reason))
 

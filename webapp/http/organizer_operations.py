@@ -22,6 +22,13 @@ class ConfirmedReason(Confirmation):
     reason: Text = ""
 
 
+class Extension(Sent):
+    """A later deadline, and the public reason."""
+
+    until: Moment
+    reason: Text
+
+
 class Searched(Asked):
     """Search parameters of a list."""
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState
 from grader.ranking.comparison import BoardChange, TeamChange
-from grader.services.competitions.metric import Rules, StoredMetric
+from grader.services.competitions.metric import Rules
 from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import Progress
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
@@ -75,13 +75,6 @@ class RollbackRequest(PublicationRequest):
     """The reason for a rollback, with the message to participants."""
 
     reason: Text
-
-
-class MetricRequest(Sent):
-    """The identities and the metric settings to check for a rescoring."""
-
-    identities: list[Text]
-    metric: StoredMetric
 
 
 class MetricInUse(Answer):

@@ -13,7 +13,7 @@ from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import NamedMetric, Rules, is_other_file
+from grader.services.competitions.metric import NamedMetric, Rules, StoredMetric, is_other_file
 from grader.services.competitions.settings_model import Group
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference, preparation, publication
@@ -27,14 +27,13 @@ from webapp.competitions.settings_form import FORMULA
 from webapp.http import organizer_operations as organizing
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Confirmation
+from webapp.http.fields import Confirmation, Sent, Text
 from webapp.http.organizer_operations import Started
 from webapp.http.site import current_site
 from webapp.rescoring import answers
 from webapp.rescoring.answers import (
     DifferenceAnswer,
     MetricInUse,
-    MetricRequest,
     PublicationRequest,
     RescoringRequest,
     RollbackRequest,
@@ -214,8 +213,11 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> VersionStarted:
     return VersionStarted(number=version.number, url=url, is_preparing=is_preparing)
 
 
-class SettingsRequest(MetricRequest):
-    """The changed settings in the format of the page's form."""
+class MetricRequest(Sent):
+    """The identities and the metric settings to check for a rescoring."""
+
+    identities: list[Text]
+    metric: StoredMetric
 
     @staticmethod
     def of_form(act: Act) -> dict[str, Any]:
@@ -240,7 +242,7 @@ class SettingsRequest(MetricRequest):
     answers=Started,
     status=202,
 )
-def check_rescoring_settings(act: Act, sent: SettingsRequest) -> Started:
+def check_rescoring_settings(act: Act, sent: MetricRequest) -> Started:
     """Check changed settings against the live solution."""
     rules = Rules(identities=tuple(sent.identities), metric=sent.metric)
     if is_other_file(Rules.of(lookup.live(act.competition)).metric, rules.metric):

@@ -10,10 +10,11 @@ from grader.services.site import organizer_jobs
 from grader.services.solutions import data_checks, data_files
 from grader.services.submissions import benchmark_entries
 from webapp.competitions import checklist
+from webapp.competitions.downloads import DataFileLine
 from webapp.http import organizer_operations as organizing
 from webapp.http.confirmation import Question, confirm
-from webapp.http.fields import Answer, Confirmation, FileForm, Moment, Text
-from webapp.http.organizer_operations import Job, Stored
+from webapp.http.fields import Answer, Confirmation, FileForm, Text
+from webapp.http.organizer_operations import ConfirmedReason, Job, Stored
 from webapp.http.site import current_site
 from webapp.solutions import receiving
 from webapp.solutions.receiving import NamedBlob
@@ -42,14 +43,9 @@ class BaselineForm(FileForm):
     name: Text = ""
 
 
-class OrganizersDataFile(Answer):
+class OrganizersDataFile(DataFileLine):
     """A data file, the result of its check, and the consequence of releasing it."""
 
-    name: str
-    description: str
-    size_bytes: int
-    sha256: str
-    uploaded_at: Moment
     state: DataCheckState
     discloses: list[str]
     unopened: list[str]
@@ -71,12 +67,6 @@ class DataAnswer(Answer):
     benchmarks: list[BenchmarkLine]
     is_final: bool
     job: Job | None
-
-
-class ReleaseRequest(Confirmation):
-    """The confirmation of a file's release, and its reason."""
-
-    reason: Text = ""
 
 
 def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
@@ -180,7 +170,7 @@ def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
     done=lambda _, name, **__: f"{name} released.",
     status=204,
 )
-def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
+def allow_data_file(act: Act, sent: ConfirmedReason, name: str) -> None:
     """Release a data file that was held back."""
     file = data_files.allow(act, name=name, reason=sent.reason)
     effect = f"Participants get {data_checks.found_in(file).consequence}."

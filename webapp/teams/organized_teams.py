@@ -20,8 +20,8 @@ from grader.visibility import Viewer
 from webapp.http.api import ending
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
-from webapp.http.fields import Answer, Confirmation, Moment, Number, PageSize, Sent, Text
-from webapp.http.organizer_operations import Reasoned, Searched
+from webapp.http.fields import Answer, Moment, Number, PageSize, Sent, Text
+from webapp.http.organizer_operations import ConfirmedReason, Extension, Reasoned, Searched
 from webapp.http.site import site_link
 from webapp.presentation import formats
 from webapp.submissions.answers import Limits
@@ -94,14 +94,7 @@ class GrantRequest(Sent):
     reason: Text = ""
 
 
-class ExtensionRequest(Sent):
-    """A later deadline of one team, and the public reason."""
-
-    until: Moment
-    reason: Text
-
-
-class Disqualification(Confirmation):
+class Disqualification(ConfirmedReason):
     """The confirmation and reason of a disqualification, which takes effect immediately."""
 
     reason: Annotated[Text, Field(description="The reason, visible only to the team and organizers.")] = ""
@@ -291,7 +284,7 @@ def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
 
 
 @TEAMS.act("/<int:team_id>/extension", form="extend", back=organized_team, done="Deadline extended.")
-def extend_deadline(act: Act, sent: ExtensionRequest, team_id: int) -> None:
+def extend_deadline(act: Act, sent: Extension, team_id: int) -> None:
     """Let one team submit files until a time after the close. The reveal waits until then."""
     team = team_search.get_team(act.session, competition=act.competition, team_id=team_id)
     selections.extend(act, team=team, until=sent.until, reason=checked_reason(sent.reason))
