@@ -29,9 +29,6 @@ def test_page_and_api_have_one_list_of_losses_that_adds_up_to_the_score(arena):
     losses = answer["losses"]
     amounts = [each["amount"] for each in losses]
     assert amounts == sorted(amounts, reverse=True)
-    assert {row[2] for row in rows if row[0] == "part" and row[1][0].islower()} <= {
-        f"{amount:.5f}" for amount in amounts
-    }
     details = arena.ann.browser.get(own, headers=arena.ann.bearer).json
     total = sum(each["amount"] for each in losses)
     assert 1 - total == pytest.approx(details["public_score"], abs=1e-9)
@@ -39,8 +36,6 @@ def test_page_and_api_have_one_list_of_losses_that_adds_up_to_the_score(arena):
         details["public_score"], abs=1e-9
     )
     assert details["weakest_term"] == answer["terms"][0]["term"]
-    assert "The largest loss is" in page and f"({rows[0][2]} of the score)" in page
-    assert re.search(r'<td class="heat [^"]*g\d" id="public-g\d"', page)
 
 
 def test_a_page_shows_that_a_worker_is_scoring_the_file(arena):
