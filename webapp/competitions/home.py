@@ -128,13 +128,6 @@ class OwnFiles(NamedTuple):
     result: SplitResult | None = None
 
 
-class FirstSteps(NamedTuple):
-    """The first steps of a participant: the number of data files, and the name of a script among them."""
-
-    file_count: int
-    script: str
-
-
 def read(
     session: Any, competition: Competition, view: CompetitionView, own: Situation | None, now: datetime
 ) -> dict[str, Any]:
@@ -182,8 +175,8 @@ def _files(session: Any, competition: Competition, team: Team, board: Glance, no
 
 def _first_steps(
     session: Any, view: CompetitionView, own: Situation, latest: OwnScore | None
-) -> FirstSteps | None:
-    """Return the first steps of a person who may take part and has not yet submitted a valid file."""
+) -> dict[str, Any] | None:
+    """Return the number of data files and a script for a person who may take part, without a valid file."""
     if view.phase not in (Phase.SCHEDULED, Phase.OPEN) or not view.has_solution:
         return None
     if latest is not None and latest.submission.status is not SubmissionStatus.REJECTED:
@@ -193,4 +186,5 @@ def _first_steps(
         return None
     listed = data_files.list_all(session, competition=own.competition)
     names = [each.name for each in listed if data_files.is_given_out(own.competition, each)]
-    return FirstSteps(len(names), next((name for name in names if name.endswith(SCRIPTS)), ""))
+    script = next((name for name in names if name.endswith(SCRIPTS)), "")
+    return {"file_count": len(names), "script": script}
