@@ -122,4 +122,4 @@ def test_the_pages_of_a_competition_are_printed(ann):
     told = ann.ok("competitions", "pages", "-c", SLUG, "--content")
     assert "What it is about." in told
     assert "Be nice." in told
-    assert "Subgroup" in told
+    assert "The score is" in told

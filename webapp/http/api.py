@@ -220,12 +220,6 @@ def _require_competition(token: ApiToken) -> None:
 
 def ending(found: Slice[Any]) -> dict[str, Any]:
     """Return the pagination fields of a list response."""
-    return {"page_size": found.size, "next": _following(found)}
-
-
-def _following(found: Slice[Any]) -> str | None:
-    """Return the URL of the next part of the requested list, or None at the end."""
-    if found.following is None:
-        return None
     asked = request.args.to_dict() | (request.view_args or {}) | {"cursor": str(found.following)}
-    return url_for(cast(str, request.endpoint), **asked)
+    url = None if found.following is None else url_for(cast(str, request.endpoint), **asked)
+    return {"page_size": found.size, "next": url}

@@ -127,13 +127,11 @@ def _clear_session() -> None:
         session[FLOWS] = flows
 
 
-def log_out(*, everywhere: bool = False) -> Response:
-    """End the current session or all sessions; return a redirect that deletes the cookie."""
+def log_out() -> Response:
+    """End the current session; return a redirect that deletes the cookie."""
     site = current_site()
-    with context.writing() if everywhere else site.database.write() as db_session:
+    with site.database.write() as db_session:
         _end_current_login(db_session)
-        if everywhere:
-            logins.end_all(db_session, user=g.user)
     session.clear()
     provider = g.login.provider if g.get("login") is not None else None
     page = url_for("account.logged_out", provider=provider) if provider in site.providers else None

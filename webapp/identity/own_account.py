@@ -297,11 +297,10 @@ def end_login(act: Act, login_id: int) -> None:
     logins.end_own(act.session, user=act.user, login_id=login_id)
 
 
-@blueprint.post("/account/logins/end")
-@auth.login_required
-def log_out_everywhere() -> ResponseReturnValue:
+@PAGE.act("/account/logins/end", form="log_out_everywhere", back=account, done=lambda _: auth.log_out())
+def log_out_everywhere(act: Act) -> None:
     """End all of the user's sessions."""
-    return auth.log_out(everywhere=True)
+    logins.end_all(act.session, user=act.user)
 
 
 @PAGE.read("/account/delete", None, endpoint="delete", page="identity/delete.html")

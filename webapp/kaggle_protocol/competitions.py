@@ -52,7 +52,7 @@ def get_competition(session: Any, sent: Fields) -> ResponseReturnValue:
 
 @read("ListCompetitionPages")
 def list_competition_pages(session: Any, sent: Fields) -> ResponseReturnValue:
-    """Return a competition's texts in Markdown; the evaluation includes the score's formula."""
+    """Return a competition's texts in Markdown; the evaluation includes the score's name."""
     competition = competition_of(session, sent.competition_name)
     view = CompetitionView(competition, db.now(session))
     texts = {name: getattr(competition, setting) for name, (setting, _) in PAGES.items()}
@@ -109,16 +109,6 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
 
 
 def _score(view: CompetitionView) -> str:
-    """Return the definition of the score, a link to its details, and the columns of a submission."""
-    metric = view.metric()
-    about = metric.about
-    columns = "\n".join(f"- {name}: {domain}" for name, domain in metric.columns)
-    parts = [
-        f"The score is {about.title}: {about.sentence.removesuffix('.')}. The {about.direction} score is the "
-        "best."
-    ]
-    if about.is_weighted_sum:
-        terms = "\n".join(f"- {term.weight:g} times {term.short_title}" for term in metric.terms)
-        parts.append(f"It is the sum of:\n\n{terms}")
-    parts.append(f"Details: {page_address('competitions.evaluation', slug=view.slug)}")
-    return "\n\n".join([*parts, f"Columns of a submission, besides id:\n\n{columns}"])
+    """Return the name of the score, and a link to its definition."""
+    about, url = view.metric().about, page_address("competitions.evaluation", slug=view.slug)
+    return f"The score is {about.title}: {about.sentence.removesuffix('.')}. Definition and columns: {url}"
