@@ -14,6 +14,7 @@ from webapp.http.api import OPERATIONS
 API = "/api/v1"
 HERE = f"{API}/competitions/toxicity"
 KAGGLE = f"{API}/competitions.CompetitionApiService"
+FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.fixture
@@ -151,26 +152,22 @@ def test_every_operation_denies_tokens_without_its_scope_or_for_another_competit
             assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
 
 
+JSON = {"content_type": "application/json"}
+
+
 @pytest.mark.parametrize(
     ("sent", "name", "words"),
     [
-        ({"data": b"{", "content_type": "application/json"}, "unreadable_body", "a JSON object"),
-        ({"data": b"[]", "content_type": "application/json"}, "unreadable_body", "a JSON object"),
-        ({"data": b"9" * 9999, "content_type": "application/json"}, "unreadable_body", "a JSON object"),
-        ({"data": b"[" * 99_999, "content_type": "application/json"}, "unreadable_body", "a JSON object"),
+        *(({"data": each} | JSON, "unreadable_body", "a JSON object") for each in (b"{", b"[]", b"9" * 9999)),
+        ({"data": b"[" * 99_999} | JSON, "unreadable_body", "a JSON object"),
         ({"data": b"name=x", "content_type": "text/plain"}, "not_json", "Content-Type"),
-        (
-            {"data": b'{"name": "x"}', "content_type": "application/x-www-form-urlencoded"},
-            "not_json",
-            "Content-Type: application/json",
-        ),
+        ({"data": b'{"name": "x"}', "content_type": FORM}, "not_json", "Content-Type: application/json"),
         ({"json": {}}, "unreadable", "`name` is missing."),
         ({"json": {"name": "x", "nmae": 1}}, "unreadable", "`nmae` is not a field of this request."),
         ({"json": {"name": 7, "days": "two"}}, "unreadable", "`days` must be a whole number, not 'two'."),
-        ({"json": {"name": 7, "days": "two"}}, "unreadable", "`name` must be text, not 7."),
         ({"json": {"name": "a\0b"}}, "unreadable", "`name` must be text without NUL"),
-        ({"json": {"name": "x", "days": 10**400}}, "unreadable", "`days`"),
-        ({"json": {"name": "x", "days": True}}, "unreadable", "`days`"),
+        *(({"json": {"name": "x", "days": each}}, "unreadable", "`days`") for each in (10**400, True)),
+        ({"data": {"name": "x", "scopes": "reed"}}, "unreadable", "`scopes.0`"),
     ],
 )
 def test_all_unreadable_fields_are_named(ann, sent, name, words):
@@ -194,7 +191,7 @@ def test_many_unreadable_fields_are_listed_only_up_to_a_cap(ann):
 
 @pytest.mark.parametrize("path", [f"{API}/tokens", "/login", "/sign-up"])
 def test_a_form_or_query_with_thousands_of_fields_is_rejected(ann, path):
-    body = {"data": "a=&" * 80_000, "content_type": "application/x-www-form-urlencoded"}
+    body = {"data": "a=&" * 80_000, "content_type": FORM}
     for answer in (call(ann, "POST", path, **body), call(ann, "GET", path + "?" + "a=&" * 9_000)):
         assert answer.status_code == 400
 
@@ -203,8 +200,6 @@ def test_a_form_with_one_value_fills_a_list(ann):
     for scopes in (["read"], ["read", "submit"]):
         made = call(ann, "POST", f"{API}/tokens", data={"name": "x", "scopes": scopes})
         assert (made.status_code, made.json["scopes"]) == (201, scopes)
-    wrong = call(ann, "POST", f"{API}/tokens", data={"name": "x", "scopes": "reed"})
-    assert "`scopes.0`" in wrong.json["message"]
 
 
 @pytest.mark.parametrize("word", ["yes", "on", "t", ""])
