@@ -41,14 +41,6 @@ def test_time_without_a_zone_is_rejected(database):
         session.add(link("a", NOON.replace(tzinfo=None)))
 
 
-def test_clock_returns_utc_and_advances_within_a_transaction(database):
-    with database.write() as session:
-        first, second = db.now(session), db.now(session)
-    assert first.utcoffset() == timedelta()
-    assert first <= second
-    assert abs(first - datetime.now(UTC)) < timedelta(minutes=1)
-
-
 def test_write_session_commits_on_success_and_rolls_back_otherwise(database):
     with database.write() as session:
         session.add(link("kept"))

@@ -56,7 +56,6 @@ class OrganizersSubmission(SubmissionLine):
     size_bytes: int
     sha256: str
     private_score: Score | None
-    attempt_count: int
     incident: str | None
 
 
@@ -83,7 +82,6 @@ def _line(match: SubmissionMatch) -> OrganizersSubmission:
         sent_by=match.submission.user.name,
         public_score=public and float(public),
         private_score=private and float(private),
-        attempt_count=match.attempt_count,
     )
 
 

@@ -40,22 +40,6 @@ class CompetitionClosed(ParticipantError):
         self.closes_at = closes_at
 
 
-class CompetitionArchived(ParticipantError):
-    """An archived competition accepts no files, not even late submissions and tests."""
-
-    public_name = "competition_archived"
-    kind = ErrorKind.FORBIDDEN
-    message = "This competition is archived and accepts no files."
-
-
-class TeamDisqualified(ParticipantError):
-    """A disqualified team cannot submit."""
-
-    public_name = "team_disqualified"
-    kind = ErrorKind.FORBIDDEN
-    message = "Your team cannot submit files because the organizers disqualified it: {reason}"
-
-
 class NothingToScore(ParticipantError):
     """A draft without a solution cannot score files."""
 
@@ -156,10 +140,12 @@ def _of_bytes(file: SentFile, earlier: Repeats) -> IdenticalFile | None:
     return IdenticalFile(earlier.of_bytes)
 
 
-def _of_team(team: Team | None) -> TeamDisqualified | None:
+def _of_team(team: Team | None) -> Refusal | None:
     if team is None or team.disqualified_at is None:
         return None
-    return TeamDisqualified(reason=team.disqualification_reason)
+    why = team.disqualification_reason
+    message = f"Your team cannot submit files because the organizers disqualified it: {why}"
+    return Refusal("team_disqualified", ErrorKind.FORBIDDEN, message)
 
 
 def _of_other_account(situation: Situation) -> ParticipantError | None:
@@ -167,7 +153,10 @@ def _of_other_account(situation: Situation) -> ParticipantError | None:
     return None if team is None else participations.competes_elsewhere(team, situation.competition)
 
 
-def _of_competition(competition: Competition) -> NothingToScore | CompetitionArchived | None:
+def _of_competition(competition: Competition) -> NothingToScore | Refusal | None:
     if competition.live_scoring_version is None:
         return NothingToScore()
-    return CompetitionArchived() if competition.state is CompetitionState.ARCHIVED else None
+    if competition.state is not CompetitionState.ARCHIVED:
+        return None
+    message = "This competition is archived. The file was not accepted."
+    return Refusal("competition_archived", ErrorKind.FORBIDDEN, message)

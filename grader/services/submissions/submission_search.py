@@ -17,7 +17,6 @@ from sqlalchemy.orm import Session, joinedload
 from grader.models import (
     Competition,
     Score,
-    ScoringJob,
     Split,
     Submission,
     SubmissionKind,
@@ -26,9 +25,6 @@ from grader.models import (
     User,
 )
 from grader.services.site.paging import FIRST, Part, Slice, slice_of_query
-from grader.text import folded
-
-MAX_FOUND_NAMES = 500
 
 
 class SubmissionSort(enum.StrEnum):
@@ -59,18 +55,17 @@ class SubmissionFilter:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionMatch:
-    """A submission with its scoring attempts and its displayed scores under the live version."""
+    """A submission with its displayed scores under the live version."""
 
     submission: Submission
     scores: Mapping[Split, str]
-    attempt_count: int
 
 
 def find(
     session: Session, *, competition: Competition, wanted: SubmissionFilter, part: Part = FIRST
 ) -> Slice[SubmissionMatch]:
     """Return a slice of the requested submissions; in an order other than newest first, keys are offsets."""
-    query = select(Submission.id).where(*_conditions(session, competition, wanted))
+    query = select(Submission.id).where(*_conditions(competition, wanted))
     if wanted.sort is SubmissionSort.ID and wanted.descending and not wanted.is_shared:
         found = slice_of_query(session, query, key=Submission.__table__.c.id, part=part)
     else:
@@ -81,9 +76,7 @@ def find(
     return found.with_rows(_matches(session, competition, list(found.rows)))
 
 
-def _conditions(
-    session: Session, competition: Competition, wanted: SubmissionFilter
-) -> list[ColumnElement[bool]]:
+def _conditions(competition: Competition, wanted: SubmissionFilter) -> list[ColumnElement[bool]]:
     exact = {
         Submission.status: wanted.status,
         Submission.kind: wanted.kind,
@@ -92,38 +85,25 @@ def _conditions(
     conditions: list[ColumnElement[bool]] = [Submission.competition_id == competition.id]
     conditions += [column == value for column, value in exact.items() if value is not None]
     if wanted.text.strip():
-        conditions.append(_holds(session, competition, wanted.text.strip()))
+        conditions.append(_holds(competition, wanted.text.strip()))
     if wanted.is_shared:
         conditions.append(Submission.sha256.in_(_shared(competition)))
     return conditions
 
 
-def _holds(session: Session, competition: Competition, text: str) -> ColumnElement[bool]:
+def _holds(competition: Competition, text: str) -> ColumnElement[bool]:
     number = text.removeprefix("#")
     if number.isascii() and number.isdigit() and len(number) < 10:
         return or_(Submission.id == int(number), Submission.file_name.contains(number, autoescape=True))
     if len(text) == 64 and text.isascii() and text.isalnum():
         return Submission.sha256 == text.lower()
-    teams = _named(session, select(Team.id, Team.name).where(Team.competition_id == competition.id), text)
-    people = _named(
-        session, select(User.id, User.name).join(Team, Team.leader_id == User.id).distinct(), text
-    )
+    mine, has_name = Team.competition_id == competition.id, Team.name.icontains(text, autoescape=True)
     return or_(
-        Submission.team_id.in_(teams),
-        Submission.user_id.in_(people),
+        Submission.team_id.in_(select(Team.id).where(mine, has_name)),
+        Submission.user_id.in_(select(User.id).where(User.name.icontains(text, autoescape=True))),
         Submission.file_name.icontains(text, autoescape=True),
         Submission.description.icontains(text, autoescape=True),
     )
-
-
-def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
-    """Return the ids of rows whose name contains a text, ignoring case.
-
-    Python compares the names because SQLite ignores case only for ASCII characters.
-    """
-    wanted = folded(text)
-    matching = (row_id for row_id, name in session.execute(query) if wanted in folded(name))
-    return [row_id for row_id, _ in zip(matching, range(MAX_FOUND_NAMES), strict=False)]
 
 
 def _sorted(query: Select[int], competition: Competition, wanted: SubmissionFilter) -> Select[int]:
@@ -156,11 +136,7 @@ def _matches(session: Session, competition: Competition, ids: list[int]) -> tupl
         )
     ):
         scores[submission_id][split] = scale.text(scale.units(score))
-    attempts = select(ScoringJob.submission_id, ScoringJob.attempt_count).where(
-        ScoringJob.submission_id.in_(ids), ScoringJob.scoring_version_id == version_id
-    )
-    attempt_counts = dict(session.execute(attempts).all())
-    return tuple(SubmissionMatch(lines[each], scores[each], attempt_counts.get(each, 0)) for each in ids)
+    return tuple(SubmissionMatch(lines[each], scores[each]) for each in ids)
 
 
 def _shared(competition: Competition) -> Select[str]:

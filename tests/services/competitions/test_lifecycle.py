@@ -13,8 +13,8 @@ from grader.services.competitions.lifecycle import NotReady, SubmissionsPaused
 from grader.services.competitions.phases import Archived
 from grader.services.site.log import Actor
 from grader.services.submissions import refusal
-from grader.services.submissions.refusal import CompetitionArchived
 from grader.visibility import Phase
+from tests.fixtures.refusals import refused
 
 TESTS = Actor(None, "tests")
 DAY = timedelta(days=1)
@@ -63,7 +63,7 @@ def test_archived_competition_is_over_accepts_no_files_and_is_restored_unchanged
     expected = Phase.REVEALED if phase is Phase.REVEALED else Phase.CLOSED
     assert phases.phase(archived, service.now) is expected
     assert refusal.of_phase(archived, service.now)
-    with pytest.raises(CompetitionArchived):
+    with refused("competition_archived"):
         service.submit(competition)
     service.act(lifecycle.unarchive, competition=competition)
     found = service.reload(competition)

@@ -59,15 +59,6 @@ def test_selected_file_competes_regardless_of_its_score_and_free_slots_are_fille
     assert low not in choice(service, competition, low).reasons
 
 
-def test_pending_file_can_be_selected_and_keeps_its_slot(service):
-    competition = service.competition()
-    _, high, _ = send(service, competition, 0.0, 3.0, 1.0)
-    waiting = service.submit(competition, seed=99)
-    pick(service, waiting.submission.id)
-    would = choice(service, competition, high)
-    assert would.reasons == {high: Reason.AUTOMATIC, waiting.submission.id: Reason.PICKED_WAITING}
-
-
 def test_rejection_of_a_selected_file_frees_its_slot(service):
     competition = service.competition()
     _, high, middle = send(service, competition, 0.0, 3.0, 1.0)
