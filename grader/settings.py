@@ -14,7 +14,7 @@ import secrets
 from datetime import timedelta
 from email.headerregistry import Address
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
@@ -61,30 +61,6 @@ class HostMetrics(enum.StrEnum):
     ADMINISTRATORS = "administrators"
     ORGANIZERS = "organizers"
     OFF = "off"
-
-
-class SmtpSecurity(enum.StrEnum):
-    """Encryption of the connection to the mail server."""
-
-    STARTTLS = "starttls"
-    SSL = "ssl"
-    NONE = "none"
-
-
-class LogFormat(enum.StrEnum):
-    """Formats of log lines."""
-
-    CONSOLE = "console"
-    JSON = "json"
-
-
-class LogLevel(enum.StrEnum):
-    """Lowest levels of logged events."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
 
 
 class Settings(BaseSettings):
@@ -212,8 +188,8 @@ class Settings(BaseSettings):
         None, description="Mail server; without one, no e-mail is sent. Requires a base URL and a sender."
     )
     smtp_port: int = Field(587, ge=1, le=MAX_PORT, description="Port of the mail server.")
-    smtp_security: SmtpSecurity = Field(
-        SmtpSecurity.STARTTLS,
+    smtp_security: Literal["starttls", "ssl", "none"] = Field(
+        "starttls",
         description="Encryption of the connection to the mail server: starttls, ssl or none.",
     )
     smtp_user: str | None = Field(None, description="User name for the mail server, if it requires one.")
@@ -231,9 +207,11 @@ class Settings(BaseSettings):
         description="Bearer token for metrics. If it is set, the site serves them at /metrics.",
     )
 
-    log_format: LogFormat = Field(LogFormat.CONSOLE, description="Format of log lines: console or json.")
-    log_level: LogLevel = Field(
-        LogLevel.INFO,
+    log_format: Literal["console", "json"] = Field(
+        "console", description="Format of log lines: console or json."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info",
         description="Lowest level of logged events: debug, info, warning or error.",
     )
 

@@ -63,10 +63,13 @@ def test_services_have_few_privileges_their_settings_and_what_they_mount(compose
     assert ours == 4 and ".env" in (ROOT / ".gitignore").read_text().split()
 
 
-def test_every_command_of_the_compose_file_exists(compose, tmp_path):
-    for service in compose["services"].values():
-        if service["image"] == "fairboard:latest":
-            check_command([str(word) for word in service["command"]], tmp_path)
+def test_every_command_of_the_compose_file_and_of_the_image_exists(compose, tmp_path):
+    commands = [
+        each["command"] for each in compose["services"].values() if each["image"] == "fairboard:latest"
+    ]
+    (image,) = re.findall(r"^CMD \[(.+)\]$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    for command in (*commands, re.findall(r'"([^"]+)"', image)):
+        check_command([str(word) for word in command], tmp_path)
 
 
 def test_numbers_of_processes_are_read_from_the_settings(tmp_path):
@@ -93,12 +96,6 @@ def test_numbers_of_processes_are_read_from_the_settings(tmp_path):
         [sys.executable, "-c", worker], env=environment, capture_output=True, text=True
     ).stdout
     assert told == "4\n"
-
-
-def test_command_of_the_image_exists(tmp_path):
-    command = re.search(r"^CMD \[(.+)\]$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    assert command
-    check_command(re.findall(r'"([^"]+)"', command[1]), tmp_path)
 
 
 def check_command(words, data_dir):

@@ -15,7 +15,7 @@ from grader import db
 from grader.db import Database
 from grader.models import Mail
 from grader.services.site import outbox
-from grader.settings import Settings, SmtpSecurity
+from grader.settings import Settings
 from grader.worker.retrying import insist
 
 # Timeout of each step. All steps together must take less time than the lease.
@@ -100,12 +100,12 @@ class Mailer:
     def _connected(self) -> Iterator[smtplib.SMTP]:
         settings = self._settings
         host, port, tls = settings.smtp_host or "", settings.smtp_port, ssl.create_default_context()
-        if settings.smtp_security is SmtpSecurity.SSL:
+        if settings.smtp_security == "ssl":
             server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_SECONDS, context=tls)
         else:
             server = smtplib.SMTP(host, port, timeout=TIMEOUT_SECONDS)
         with server:
-            if settings.smtp_security is SmtpSecurity.STARTTLS:
+            if settings.smtp_security == "starttls":
                 server.starttls(context=tls)
             if settings.smtp_user is not None and settings.smtp_password is not None:
                 server.login(settings.smtp_user, settings.smtp_password.get_secret_value())

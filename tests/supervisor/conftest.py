@@ -1,14 +1,12 @@
 import contextlib
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -55,31 +53,24 @@ class Service:
         eventually(lambda: self.get("/readyz")[0] == 200, "readiness")
         return self
 
-    def get(self, path, token=None, data=None, content_type="application/json"):
+    def get(self, path, token=None):
+        """Return the status and content of a response; 0 if there is none."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        if data is not None:
-            headers["Content-Type"] = content_type
-        request = urllib.request.Request(self.address + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:
-                return answer.status, json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            return error.code, {}
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            answer = httpx.get(self.address + path, headers=headers, timeout=HANG_SECONDS)
+        except httpx.TransportError:
             return 0, {}
+        return answer.status_code, answer.json() if answer.status_code == 200 else {}
 
     def submit(self, slug, token, content):
-        boundary = "7777777"
-        body = (
-            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="s.csv"\r\n'
-            f"Content-Type: text/csv\r\n\r\n{content}\r\n--{boundary}--\r\n"
+        answer = httpx.post(
+            f"{self.address}/api/v1/competitions/{slug}/submissions",
+            files={"file": ("s.csv", content, "text/csv")},
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=HANG_SECONDS,
         )
-        content_type = f"multipart/form-data; boundary={boundary}"
-        status, answer = self.get(
-            f"/api/v1/competitions/{slug}/submissions", token, body.encode(), content_type
-        )
-        assert status == 201, self.log()
-        return answer["id"]
+        assert answer.status_code == 201, self.log()
+        return answer.json()["id"]
 
     def wait_until_scored(self, submission_id, token):
         def answer():

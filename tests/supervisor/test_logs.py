@@ -1,11 +1,10 @@
 """Log output of a whole service: one event per line, linked ids, no secrets and no hidden values."""
 
-import http.client
 import json
 import re
 import sqlite3
-from urllib.parse import urlencode, urlsplit
 
+import httpx
 import pytest
 
 from tests.fixtures.patience import HANG_SECONDS
@@ -17,43 +16,10 @@ PASSWORD, WRONG = "correct-horse-battery-77", "wrong-horse-battery-88"
 FORGED = "2030-01-01T00:00:00.000Z info    web: forged"
 
 
-class Browser:
-    """Requests with cookies and arbitrary headers to a running service."""
-
-    def __init__(self, running):
-        self._host = urlsplit(running.address).netloc
-        self.cookies: dict[str, str] = {}
-
-    def send(self, method, path, *, fields=None, body=None, **headers):
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        if self.cookies:
-            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        if fields is not None:
-            sent["Content-Type"], body = "application/x-www-form-urlencoded", urlencode(fields)
-        connection = http.client.HTTPConnection(self._host, timeout=HANG_SECONDS)
-        try:
-            connection.putrequest(method, path)
-            for name, value in sent.items():
-                connection.putheader(name, value)
-            content = body.encode() if isinstance(body, str) else body or b""
-            connection.putheader("Content-Length", str(len(content)))
-            connection.endheaders(content)
-            answer = connection.getresponse()
-            text = answer.read().decode()
-        finally:
-            connection.close()
-        for name, value in answer.getheaders():
-            if name.lower() == "set-cookie":
-                key, _, rest = value.partition("=")
-                self.cookies[key] = rest.partition(";")[0]
-        return answer, text
-
-    def submit_form(self, path, **fields):
-        """Send a form of a page with its CSRF token."""
-        _, page = self.send("GET", path)
-        csrf = re.search(r'name="csrf_token" value="([^"]+)"', page)
-        assert csrf, page
-        return self.send("POST", path, fields={"csrf_token": csrf[1], **fields})
+def submit_form(browser, path, **fields):
+    """Send a form of a page with its CSRF token."""
+    csrf = re.search(r'name="csrf_token" value="([^"]+)"', browser.get(path).text)
+    return browser.post(path, data={"csrf_token": csrf[1], **fields})
 
 
 def link_token(output):
@@ -78,47 +44,38 @@ def flows(running, tmp_path):
         link_token(running.command_here("user", "reset-link", "anna").stdout),
         link_token(running.command_here("user", "login-link", "anna").stdout),
     ]
-    browser = Browser(running)
+    browser = httpx.Client(base_url=running.address, timeout=HANG_SECONDS)
     for path in ("setup", "sign-up", "reset", "login"):
         for each in links:
-            browser.send("GET", f"/{path}/{each}")
-    browser.submit_form("/sign-up", name="Bob", password=PASSWORD)
+            browser.get(f"/{path}/{each}")
+    submit_form(browser, "/sign-up", name="Bob", password=PASSWORD)
     hidden = set(browser.cookies.values())
     browser.cookies.clear()
-    browser.submit_form("/login", name=f"Bob\n{FORGED}", password=WRONG)
-    browser.submit_form("/login", name="Bob", password=WRONG)
-    answer, _ = browser.submit_form("/login", name="Bob", password=PASSWORD)
-    assert answer.status == 302
-    bearer = f"Bearer {token}"
-    browser.send("GET", f"/nothing%0a{FORGED.replace(' ', '%20')}%0d%e2%80%a8", User_Agent=f"{FORGED}\x1b[2J")
-    browser.send("GET", f"/?q=%0a{PASSWORD}")
-    file = write_predictions()
-    form = (
-        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a\xe2\x80\xa8b.csv"\r\n'
-        b"Content-Type: text/csv\r\n\r\n" + file + b"\r\n--x--\r\n"
+    submit_form(browser, "/login", name=f"Bob\n{FORGED}", password=WRONG)
+    submit_form(browser, "/login", name="Bob", password=WRONG)
+    assert submit_form(browser, "/login", name="Bob", password=PASSWORD).status_code == 302
+    bearer = {"Authorization": f"Bearer {token}"}
+    forged = f"/nothing%0a{FORGED.replace(' ', '%20')}%0d%e2%80%a8"
+    browser.get(forged, headers={"User-Agent": FORGED})
+    browser.get(f"/?q=%0a{PASSWORD}")
+    proxy = {"X-Request-ID": "trusted-proxy.1", "X-Forwarded-For": "192.0.2.1"}
+    sent = httpx.post(
+        f"{running.address}/api/v1/competitions/cup/submissions",
+        files={"file": ("a\u2028b.csv", write_predictions(), "text/csv")},
+        headers=bearer | proxy,
+        timeout=HANG_SECONDS,
     )
-    sent, text = Browser(running).send(
-        "POST",
-        "/api/v1/competitions/cup/submissions",
-        body=form,
-        Authorization=bearer,
-        Content_Type="multipart/form-data; boundary=x",
-        X_Request_ID="trusted-proxy.1",
-        X_Forwarded_For="192.0.2.1",
-    )
-    assert (sent.status, sent.headers["X-Request-ID"]) == (201, "trusted-proxy.1"), text
-    assert running.wait_until_scored(json.loads(text)["id"], token)["status"] == "scored"
+    assert (sent.status_code, sent.headers["X-Request-ID"]) == (201, "trusted-proxy.1"), sent.text
+    assert running.wait_until_scored(sent.json()["id"], token)["status"] == "scored"
     for blob in running.data_dir.glob("blobs/*/*"):
         blob.unlink()
-    broken, text = Browser(running).send(
-        "GET", f"/api/v1/submissions/{json.loads(text)['id']}/file", Authorization=bearer
-    )
-    assert broken.status == 500, text
-    assert f"Incident {json.loads(text)['incident']}: GET /api/v1/submissions/<int:submission_id>/file" in (
-        running.log()
-    )
-    malformed, _ = Browser(running).send("GET", "/", X_Request_ID="two words", X_Forwarded_For="192.0.2.1")
+    broken = httpx.get(f"{running.address}/api/v1/submissions/{sent.json()['id']}/file", headers=bearer)
+    assert broken.status_code == 500, broken.text
+    incident = f"Incident {broken.json()['incident']}: GET /api/v1/submissions/<int:submission_id>/file"
+    assert incident in running.log()
+    malformed = httpx.get(running.address, headers=proxy | {"X-Request-ID": "two words"})
     assert re.fullmatch(r"[0-9a-f]{16}", malformed.headers["X-Request-ID"])
+    browser.close()
     hidden |= {PASSWORD, WRONG, token, *links, *browser.cookies.values()}
     hidden.add((running.data_dir / "secret_key").read_text())
     with sqlite3.connect(running.data_dir / "fairboard.db") as database:

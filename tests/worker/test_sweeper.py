@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.db import Database
-from grader.models import JobState, OrganizerJob, OrganizerJobKind, ScoringJob, SubmissionStatus
+from grader.models import JobState, OrganizerJobKind, ScoringJob, SubmissionStatus
 from grader.services.site import organizer_jobs
 from grader.services.submissions import scoring_jobs as jobs
 from grader.worker import processes
@@ -217,32 +217,3 @@ def test_turn_ends_with_its_sweeper(service, tmp_path):
     subprocess.run([sys.executable, "-c", program], env=os.environ | service.settings.environment())
     pid = int((tmp_path / "pid").read_text())
     eventually(lambda: not psutil.pid_exists(pid), "the end of the turn")
-
-
-@on_sqlite
-def test_waiting_check_runs_in_a_turn(service, solution_csv, add_check):
-    with service.database.read() as session:
-        check = session.scalars(select(OrganizerJob)).one()
-    assert check.state is JobState.WAITING
-    settings = service.settings
-
-    def is_done() -> bool:
-        with service.database.read() as session:
-            return session.get_one(OrganizerJob, check.id).state is JobState.DONE
-
-    sweep(Sweeper(settings, all_lanes(settings)), is_done)
-
-
-@pytest.fixture
-def add_check(service, solution_csv):
-    """A corrected solution that is waiting for its check."""
-    from grader.services.competitions.acting import Act
-    from grader.services.site.log import Actor
-    from grader.services.solutions import check_jobs
-    from grader.services.solutions.check_jobs import UploadedFile
-
-    competition = service.competition()
-    blob = service.storage.put(solution_csv(seed=2))
-    with service.database.write() as session:
-        act = Act(session, session.merge(competition), Actor.shell(), service.now)
-        check_jobs.add(act, file=UploadedFile.of("solution.csv", blob))
