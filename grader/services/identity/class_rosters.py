@@ -94,7 +94,7 @@ def plan(
         invited=tuple(each for each in students if _gets_link(each, **options)),
         missing=missing,
         removes_missing=remove_missing,
-        sentences=(*roster.notes[:1], *sentences, *roster.notes[1:]),
+        sentences=(*roster.notes[:1], *sentences, *roster.notes[1:], *_warnings(new, students, stored)),
         problems=tuple(problems),
     )
 
@@ -116,6 +116,21 @@ def _effects(
         for words, some in groups.items()
         if some
     ] or ["No student is added or changed."]
+
+
+def _warnings(
+    new: Sequence[Student], students: Sequence[Student], stored: Sequence[RosterEntry]
+) -> Iterator[str]:
+    """Warn of an import that would add everybody again, and of ids without leading zeros."""
+    if stored and len(new) == len(students):
+        yield "No student of the list is on the roster yet. Check ids and addresses."
+    known = {each.student_id.lstrip("0"): each.student_id for each in stored if each.student_id}
+    ids = [each.student_id for each in new if each.student_id and each.student_id.lstrip("0") in known]
+    if ids:
+        yield (
+            f"Ids that differ from ids on the roster only by leading zeros ({len(ids):,}): {ids[0]} and "
+            f"{known[ids[0].lstrip('0')]}, for example. These students would be added again."
+        )
 
 
 def _gets_link(student: Student, *, own_accounts: bool, renew_links: bool) -> bool:

@@ -208,6 +208,15 @@ def test_a_plan_lists_columns_and_people_and_changes_nothing(service, load):
     assert sorted(entries(service, competition)) == ["Ada", "Bob", "Cem"]
 
 
+def test_a_plan_warns_of_ids_without_their_leading_zeros(service, load):
+    competition = service.competition()
+    load(competition, ["name,id", "Ada,007", "Bea,0008"])
+    lines = ["name,id", "Ada,7", "Bea,8"]
+    plan = service.act(class_rosters.plan, competition=competition, lines=lines)
+    assert any("No student of the list is on the roster yet" in each for each in plan.sentences)
+    assert any("(2)" in each and "7 and 007" in each for each in plan.sentences)
+
+
 def test_an_exported_roster_is_imported_without_changes(service, load):
     competition = service.competition()
     load(competition, ["name,id,section", "Ada,@bo,=Lab 1", "Bea,+49,-Lab 2"])
