@@ -180,8 +180,10 @@ def read(
 def _notes(columns: Sequence[RosterColumn], left_out: Sequence[tuple[int, str]]) -> Iterator[str]:
     used = (f"{each.label} is the {each.role}" for each in columns if each.role is not Meaning.IGNORED)
     yield f"Columns: {', '.join(used)}."
-    if ignored := [each.label for each in columns if each.role is Meaning.IGNORED and each.label != "''"]:
-        yield f"Ignored columns: {listed(ignored, most=MOST_LISTED)}."
+    ignored = [each for each in columns if each.role is Meaning.IGNORED and each.label != "''"]
+    ignored.sort(key=lambda each: "@" not in each.example)  # so that columns with addresses are listed
+    if ignored:
+        yield f"Ignored columns: {listed([each.label for each in ignored], most=MOST_LISTED)}."
     if left_out:
         rows = [f"line {line:,} ({quoted(text.strip())})" for line, text in left_out]
         yield f"Ignored, because they are not students: {listed(rows, most=MOST_LISTED)}."
