@@ -36,6 +36,7 @@ from fairboard.interface import (
 SMALLEST = float(np.finfo(np.float64).eps)
 # Weights of this size can be added for a million classes.
 LARGEST_WEIGHT = 1e300
+_ROUNDING = 1e-4  # of probabilities with a few decimals
 FROM_0_TO_1 = ColumnSpec(TARGET, ColumnKind.NUMBER, 0, 1), ColumnSpec(PREDICTION, ColumnKind.NUMBER, 0, 1)
 
 
@@ -176,6 +177,12 @@ class ClassProbabilities(RowMetric):
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
         return tuple(ColumnSpec(each, ColumnKind.NUMBER, 0, LARGEST_WEIGHT) for each in self.options.classes)
+
+    def remarks(self, predictions: Columns) -> list[str]:
+        """State the number of rows that are scaled."""
+        sums = sum((predictions[each] for each in self.options.classes), np.zeros(1))
+        count = int(np.count_nonzero(np.abs(sums - 1) > _ROUNDING))
+        return [f"{count:,} rows have probabilities that do not sum to 1; they are scaled."] if count else []
 
     def encode(self, predictions: Columns) -> FloatArray:
         """Return the probabilities, each row scaled to sum to 1; raise UnsuitablePredictions for zeros."""

@@ -23,6 +23,7 @@ from fairboard.interface import (
     RowArray,
     TermSpec,
     UnsuitableTruth,
+    remarks_on,
 )
 
 POWER = 5.0
@@ -98,6 +99,10 @@ class GroupedMetric:
     def encode(self, predictions: Columns) -> Any:
         """Encode the predictions of all rows."""
         return self._metric.encode(predictions)
+
+    def remarks(self, predictions: Columns) -> list[str]:
+        """Return the remarks of the metric."""
+        return remarks_on(self._metric, predictions)
 
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedGroups:
         """Prepare the split and each group; raise UnsuitableTruth if a group in the score is undefined.

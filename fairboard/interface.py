@@ -274,6 +274,12 @@ class Metric(Protocol):
         """Compute the values of one file on one split."""
 
 
+def remarks_on(metric: Metric, predictions: Columns) -> list[str]:
+    """Return sentences on accepted predictions, for the author of the file; few metrics have any."""
+    found: list[str] = metric.remarks(predictions) if hasattr(metric, "remarks") else []
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class GroupLine:
     """A group's row counts, its values and their standard errors; undefined values are None."""

@@ -19,12 +19,14 @@ from fairboard.interface import (
     Options,
     UnsuitablePredictions,
     UnsuitableTruth,
+    remarks_on,
 )
 from fairboard.metrics import classes_of
 from grader.files import (
     ColumnRole,
     FileProblem,
     FileRejected,
+    Note,
     RowIds,
     Solution,
     SubmissionFile,
@@ -162,7 +164,13 @@ def read_for_settings(
     file = read_submission(source, row_ids, other_labels=other_labels, wanted=columns_of(settings))
     if not is_python(settings):  # its predictions are checked in the sandbox
         encode(metric, file, row_ids)
-    return file
+    return with_remarks(file, metric)
+
+
+def with_remarks(file: SubmissionFile, metric: Metric) -> SubmissionFile:
+    """Return a file with the metric's remarks as notes."""
+    remarks = (Note.of("metric_remark", remark=each) for each in remarks_on(metric, file.columns))
+    return replace(file, notes=(*file.notes, *remarks))
 
 
 def columns_of(settings: Mapping[str, Any]) -> SubmissionColumns:

@@ -18,6 +18,7 @@ from fairboard.interface import (
     RowArray,
     TermSpec,
     UnsuitableTruth,
+    remarks_on,
 )
 from fairboard.metrics import METRICS as METRICS
 from fairboard.metrics import metric as metric
@@ -158,6 +159,15 @@ class ReportingMetric:
         main = self._metric.encode(predictions)
         others = [each.encode(predictions) if _fits(each, predictions) else None for each in self._all[1:]]
         return main if all(each is main for each in others) else (main, *others)
+
+    def remarks(self, predictions: Columns) -> list[str]:
+        """Name the reported metrics that are undefined for the file, with the reason."""
+        undefined = (each.describe() for each in self._all[1:] if not _fits(each, predictions))
+        scored = self._metric.describe()
+        return remarks_on(self._metric, predictions) + [
+            f"{about.title} is reported only for files with all predictions {_limits(about, scored)}."
+            for about in undefined
+        ]
 
     def prepare(self, truth: Columns, rows: RowArray) -> tuple[Any, ...]:
         """Prepare the rows for each metric; raise UnsuitableTruth with the reasons of all metrics."""

@@ -21,7 +21,7 @@ from grader.metrics import registry
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
-from grader.scored_files import columns_of, encode
+from grader.scored_files import columns_of, encode, with_remarks
 from grader.services.site import leased_rows
 from grader.services.site.leased_rows import Breakdown, Failure, Outage, Rejection
 from grader.services.solutions import python_solution
@@ -134,6 +134,7 @@ def encoded_file(
     data, row_ids = storage.read(sha256), solution.row_ids
     read = read_submission(data, row_ids, other_labels=other_labels, wanted=solution.submission)
     encoded = encode(solution.metric, read, row_ids)
+    read = with_remarks(read, solution.metric)
     file = EncodedFile(encoded, [note.as_dict() for note in read.notes], read.other_labels)
     if cache and isinstance(encoded, np.ndarray):
         cache.put(*key, file, encoding)

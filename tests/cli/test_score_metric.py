@@ -150,6 +150,17 @@ def test_classes_of_a_list_are_separated_by_ascii_whitespace():
     assert read_truth(data, "map_at_k", Options(), target="kind").classes == ("a\u00a0b", "c")
 
 
+def test_notes_state_that_rows_were_scaled_and_which_reported_metric_is_undefined(score):
+    scaled = score(
+        {name: [1.0] * ROWS for name in "abc"}, "--metric", "multi_class_log_loss", "--label", "kind"
+    )
+    assert "probabilities that do not sum to 1; they are scaled" in scaled.stderr
+    undefined = score(
+        {"prediction": [-1.0] * ROWS}, "--metric", "rmse", "--label", "price", "--reported", "rmsle"
+    )
+    assert "is reported only for files with all predictions at least 0" in undefined.stderr
+
+
 def test_a_solution_of_one_class_is_rejected(run, tmp_path):
     (tmp_path / "truth").write_text("id,target\n1,a\n2,a\n")
     (tmp_path / "file").write_text("id,prediction\n1,a\n2,a\n")

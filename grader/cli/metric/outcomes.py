@@ -25,6 +25,7 @@ from grader.scored_files import (
     read_truth,
     splits_of,
     with_classes,
+    with_remarks,
 )
 from grader.text import aligned, csv_lines, markdown_table
 
@@ -160,7 +161,7 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
     wanted = predicted_columns(about, with_classes(options, truth), names, aliases=truth.names)
     splits, data = _splits(truth), prepared(metric, truth)
     file = read_submission(submission, truth.row_ids, wanted=wanted)
-    encoded, notes = encode(metric, file, truth.row_ids), [*_skipped(data), *file.notes]
+    encoded, notes = encode(metric, file, truth.row_ids), [*_skipped(data), *with_remarks(file, metric).notes]
     table: list[list[Any]] = [["split", "column", "group", "value of", "rows", "value"]]
     answer = dict[str, Any]()
     for split, rows in splits.items():
