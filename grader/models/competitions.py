@@ -108,7 +108,8 @@ class Competition(_WithTexts, Base):
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
     Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
     `extended_until` is the latest extension of a team, for which settling and the reveal wait.
-    `section_use` is None for a competition without a roster.
+    `section_use` is None for a competition without a roster. `saved_sections` contains the keys of the
+    sections of the setup page that an organizer has saved.
 
     Every act of a person raises `act_number`, so that pages in caches show its effect at once.
 
@@ -181,6 +182,7 @@ class Competition(_WithTexts, Base):
         ForeignKey("scoring_version.id", use_alter=True)
     )
 
+    saved_sections: Mapped[str] = mapped_column(String(64), default="")
     act_number: Mapped[int] = mapped_column(default=0)
 
     live_scoring_version: Mapped["ScoringVersion | None"] = relationship(

@@ -110,6 +110,7 @@ def upgrade() -> None:
             sa.Integer(),
             sa.ForeignKey("scoring_version.id", name=LIVE, use_alter=True),
         ),
+        sa.Column("saved_sections", sa.String(64), nullable=False),
         sa.Column("act_number", sa.Integer(), nullable=False),
         sa.Column("formatted", JSON),
     )

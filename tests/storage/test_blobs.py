@@ -46,6 +46,7 @@ NAME_NO_BLOB = {
     "audit_entry.after": "new values",
     "competition.positive_name": "a name",
     "competition.negative_name": "a name",
+    "competition.saved_sections": "words",
     "announcement.formatted": "HTML",
     "audit_entry.times": "names of fields",
     "competition.entry_code": "a code",

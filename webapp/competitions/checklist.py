@@ -1,9 +1,10 @@
-"""Sections of the setup page: missing items and suggestions of a draft."""
+"""Sections of the setup page: missing items and suggestions of a draft, and whether each was saved."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from flask import url_for
+from pydantic import Field
 
 from grader.models import CompetitionState
 from grader.services.competitions import drafts, lifecycle
@@ -25,6 +26,9 @@ class Publication(Answer):
     missing: list[FaultAnswer]
     suggestions: list[FaultAnswer]
     submission_count: int
+    saved_sections: Annotated[
+        list[str], Field(description="The sections of the setup page that were saved: text, data, dates.")
+    ]
 
 
 def publication(ask: Ask | Act) -> Publication:
@@ -41,6 +45,7 @@ def publication(ask: Ask | Act) -> Publication:
         missing=[organizing.fault(each) for each in missing],
         suggestions=[organizing.fault(each) for each in suggestions],
         submission_count=drafts.count_submissions(session, competition=competition),
+        saved_sections=competition.saved_sections.split(),
     )
 
 
@@ -52,7 +57,7 @@ class Lack(NamedTuple):
 
 
 class SectionState(NamedTuple):
-    """A section with its mark: `missing`, `advice`, `done` or empty."""
+    """A section with its mark: `missing`, `open` if it was never saved, `advice`, `done` or empty."""
 
     section: SettingsSection
     url: str
@@ -70,7 +75,8 @@ def sections(ask: Ask) -> list[SectionState]:
 def _section(section: SettingsSection, found: Publication, slug: str) -> SectionState:
     missing = tuple(_lacks(section, found.missing, slug))
     advice = tuple(_lacks(section, found.suggestions, slug))
-    state = "missing" if missing else "advice" if advice else "done"
+    is_saved = section.key in found.saved_sections
+    state = "missing" if missing else "open" if not is_saved else "advice" if advice else "done"
     is_marked = found.state is CompetitionState.DRAFT and section.names
     url = url_for("organize_settings.show", slug=slug, _anchor=section.key)
     return SectionState(section, url, state if is_marked else "", missing, advice)

@@ -21,6 +21,7 @@ from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     METRIC,
     METRIC_IS_FIXED,
+    SECTION_SETTINGS,
     CompetitionSettings,
 )
 from grader.services.competitions.settings_problems import InvalidCompetition
@@ -87,6 +88,11 @@ class CompetitionSettingsRequest(SettingsSent):
         changes = settings_form.changes(settings, dates=dates)
         locks = competition_settings.locks(act.competition, act.now)
         changes = {name: value for name, value in changes.items() if name not in locks}
+        saved = SECTION_SETTINGS.get(request.form.get("section", ""), ())
+        kept = {name: getattr(settings, name) for name in saved if name not in locks}
+        if "closes_at" in kept and "closes_at" in dates:  # the proposed close
+            kept["closes_at"] = dates["closes_at"]
+        changes = kept | changes
         if faults := competition_settings.refusals(act.competition, changes, act.now):
             raise InvalidCompetition(faults)
         return read_settings(changes)[0] | {FIELD: request.form.get(FIELD, "")}

@@ -21,11 +21,13 @@ from grader.services.competitions.settings_model import (
     KINDS,
     METRIC,
     NAMES,
+    SECTION_SETTINGS,
     SETTINGS,
     YEARS,
     CompetitionSettings,
     Kind,
     division_names,
+    usual_time,
 )
 from grader.services.competitions.settings_problems import (
     Fault,
@@ -36,6 +38,7 @@ from grader.services.competitions.settings_problems import (
 from grader.visibility import Phase
 
 WEEK = timedelta(days=7)
+PROPOSED_LENGTH = 8 * WEEK
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
 _PHASES = tuple(Phase)
 
@@ -108,13 +111,20 @@ def default_dates(
 
 
 def shown_dates(competition: Competition, now: datetime) -> dict[str, datetime]:
-    """Return the derived dates to show for dates that are not set."""
+    """Return the derived dates to show for dates that are not set.
+
+    A draft whose dates were never saved is proposed a close.
+    """
     settings = of(competition)
     is_draft = competition.state is CompetitionState.DRAFT
-    usual = default_dates(settings, published_at=now if is_draft else None)
+    found: dict[str, datetime] = {}
+    if is_draft and settings.closes_at is None and "dates" not in competition.saved_sections.split():
+        start = settings.opens_at or now
+        found["closes_at"] = datetime.combine(start + PROPOSED_LENGTH, usual_time("closes_at"))
+    usual = default_dates(settings.changed(**found), published_at=now if is_draft else None)
     if settings.reveal_rule is RevealRule.ORGANIZER:
         usual.pop("reveals_at", None)
-    return {name: moment for name, moment in usual.items() if getattr(settings, name) is None}
+    return {name: moment for name, moment in (found | usual).items() if getattr(settings, name) is None}
 
 
 def fill_in_dates(competition: Competition) -> None:
@@ -142,13 +152,16 @@ def change(
     """Change settings and return the names of the changed ones; raise InvalidCompetition.
 
     Dates that were not set explicitly follow the close. If the metric of a draft changes, the draft loses its
-    solution, which was checked with the previous metric. Participants must accept changed rules before their
-    next upload. The public log of a published competition shows changes of deadlines, limits and rules. Only
+    solution, which was checked with the previous metric. The sections of the setup page with one of the
+    settings are saved, even if no value changes. Participants must accept changed rules before their next
+    upload. The public log of a published competition shows changes of deadlines, limits and rules. Only
     an upload may change the file of a metric.
     """
     competition = act.competition
     if faults := refusals(competition, changes, act.now, is_upload=is_upload):
         raise InvalidCompetition(faults)
+    sections = {key for key, names in SECTION_SETTINGS.items() if changes.keys() & set(names)}
+    competition.saved_sections = " ".join(sorted({*competition.saved_sections.split(), *sections}))
     before, before_shown = of(competition), _shown(competition)
     after = _changed(before, read(changes)[0])
     changed = _differing(before, after)

@@ -346,6 +346,12 @@ MAX_LENGTHS: Mapping[str, int] = {
     if hasattr(each, "max_length")
 }
 NAMES = tuple(SETTINGS)
+SECTION_SETTINGS: Mapping[str, tuple[str, ...]] = {
+    section.key: tuple(
+        name for name in NAMES if name in section.names or (name == "metric" and section is DATA)
+    )
+    for section in SECTIONS
+}
 OPTIONAL = frozenset(name for name, field in _FIELDS.items() if field.default is None)
 METRIC = tuple(name for name, setting in SETTINGS.items() if setting.fixed == "metric")
 DATES = tuple(name for name, kind in KINDS.items() if kind is Kind.DATE)

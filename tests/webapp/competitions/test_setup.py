@@ -3,7 +3,7 @@
 import html
 import io
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select
@@ -111,13 +111,17 @@ def test_dates_of_the_form_are_utc(arena, root):
 
 def test_an_empty_field_never_hides_a_default_date(arena, root):
     make(root)
-    close = datetime.fromisoformat("2030-03-01T12:00")
-    save(root, closes_at="2030-03-01T12:00")
     shown = form_of(root.browser.get(PAGE).text)
+    proposed = datetime.fromisoformat(shown["closes_at"])
+    assert proposed.replace(tzinfo=UTC) > arena.now() + 55 * DAY
     for name, days in {"entry_deadline": -7, "merger_deadline": -7, "reveals_at": 7}.items():
-        assert datetime.fromisoformat(shown[name]) == close + days * DAY, name
+        assert datetime.fromisoformat(shown[name]) == proposed + days * DAY, name
+    save(root, section="text")
+    assert settings_of(arena).closes_at is None  # Nobody has saved the dates yet.
+    save(root, section="dates")
+    assert settings_of(arena).closes_at == proposed.replace(tzinfo=UTC)
     assert settings_of(arena).reveals_at is None  # It still follows the close.
-    later = close + 10 * DAY
+    later = proposed + 10 * DAY
     save(root, closes_at=f"{later:%Y-%m-%dT%H:%M}")
     assert form_of(root.browser.get(PAGE).text)["reveals_at"] == f"{later + 7 * DAY:%Y-%m-%dT%H:%M}"
     save(root, closes_at="")
@@ -145,17 +149,19 @@ def test_the_confirmation_of_the_publication_states_all_dates(arena, root, rule,
     assert sentence in asked
 
 
-def test_sections_are_marked_by_missing_items_and_suggestions(arena, root):
+def test_a_section_is_done_only_when_it_was_saved(arena, root):
     make(root)
 
     def marks() -> dict[str, str]:
         found = re.findall(r'<li class="(\w+)"><a href="[^"]*#(\w+)"', root.browser.get(PAGE).text)
         return {key: mark for mark, key in found}
 
-    assert marks() == {"text": "missing", "data": "missing", "dates": "advice"}
+    assert marks() == {"text": "missing", "data": "missing", "dates": "open"}
     save(root, contact="ask@example.org")
-    assert marks() == {"text": "advice", "data": "missing", "dates": "advice"}
-    save(root, overview="Hello.", rules="Be fair.", closes_at="2030-03-01T23:59")
+    assert marks() == {"text": "advice", "data": "missing", "dates": "open"}
+    save(root, section="dates")
+    assert marks() == {"text": "advice", "data": "missing", "dates": "done"}
+    save(root, overview="Hello.", rules="Be fair.")
     assert marks() == {"text": "done", "data": "missing", "dates": "done"}
 
 

@@ -24,6 +24,7 @@ def test_a_draft_with_settings_a_solution_and_data_is_published(olga: Desk):
     assert changed.json["settings"]["title"] == "Next"
     state = olga("GET", f"{DESK}/state").json
     assert [each["fields"] for each in state["missing"]] == [["solution"]]
+    assert state["saved_sections"] == ["text"]
     csv = olga.arena.truth.solution()
     begun = olga("POST", f"{DESK}/solution", data=csv, content_type="text/csv", expect=202)
     assert not olga("GET", begun.json["url"]).json["job"]["is_final"]
