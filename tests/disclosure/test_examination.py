@@ -167,27 +167,6 @@ def test_empty_file_discloses_nothing(hidden):
         assert found(hidden, data) == set()
 
 
-def test_late_evidence_in_a_sorted_file_is_found():
-    rows = 30_000
-    random = np.random.default_rng(3)
-    ids, label = [f"r{n}" for n in range(rows)], (random.random(rows) < 0.1).astype(float)
-    large = Hidden.of(
-        ids,
-        labels={"y": label},
-        identities={},
-        usage=random.choice(np.array([1, 2], np.int8), rows),
-    )
-    noise = random.random(rows)
-    table = pd.DataFrame(
-        {"id": ids, "x": 9 * label + noise, "noise": noise, "text": [f"t {n}" for n in range(rows)]}
-    )
-    shuffled = table.sample(frac=1, random_state=1)
-    for each in (shuffled, shuffled.sort_values("x")):
-        told = examine(io.BytesIO(csv(each)), [large]).disclosures
-        assert ("x", ("y",), rows) in {(found.column, found.names, found.rows) for found in told}
-        assert not {"noise", "text"} & {found.column for found in told}
-
-
 CITIES = np.random.default_rng(8).choice([f"city {number}" for number in range(300)], ROWS)
 NUMBERS = np.random.default_rng(9).lognormal(3, 2, ROWS)
 

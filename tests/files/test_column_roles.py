@@ -97,12 +97,6 @@ def test_one_invalid_value_never_drops_an_identity_silently(line, value):
     assert read_solution(data, label="target", identities=["female"]).roles.identities == ("female",)
 
 
-def test_an_invalid_value_of_a_proposed_role_is_a_problem_of_the_file():
-    data = with_slip(1400, "obscene", "-1")
-    roles = {guess.name: guess.role for guess in guess_columns(data)}
-    assert problem_lines(data, roles=roles) == [(1400,)]
-
-
 def test_splits_under_another_name_are_found_by_their_values():
     roles = {guess.name: guess.role for guess in guess_columns(table().replace(b"Usage", b"split", 1))}
     assert roles["split"] is ColumnRole.USAGE

@@ -54,12 +54,6 @@ def test_another_label_can_be_chosen():
     assert (solution.roles.identities, solution.roles.kept) == ((), ("target",))
 
 
-@pytest.mark.parametrize("header", ["Usage", "usage", "USAGE"])
-def test_usage_is_found_in_any_case(header):
-    solution = read_solution(f"id,target,{header}\n1,1,Public\n".encode())
-    assert solution.roles.usage == header
-
-
 def test_blanks_and_spaces_are_allowed_in_an_identity():
     rows = [f"{n},1,,{' 0.5 ' if n % 2 else ' '}" for n in range(1500)]
     solution = read_solution("\n".join(["id,target,blank,spaced", *rows]).encode())
@@ -151,11 +145,6 @@ def test_problem_of_a_solution_has_its_position(data, code, lines):
 def test_damaged_header_is_a_problem_of_the_file_even_for_requested_names():
     codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,1,0\n", identities=["caf\u00e9"])]
     assert codes == ["invalid_utf8"]
-
-
-def test_problems_of_header_and_rows_are_reported_together():
-    codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,x,0\n1,1,1\n")]
-    assert codes == ["invalid_utf8", "bad_label", "duplicate_row_id"]
 
 
 def test_trailing_blank_space_of_a_solution_is_accepted():

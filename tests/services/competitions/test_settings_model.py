@@ -62,12 +62,10 @@ DAY = timedelta(days=1)
     ("changes", "names"),
     [
         ({"entry_mode": EntryMode.CODE}, {"entry_mode", "entry_code"}),
-        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, {"entry_mode", "entry_code"}),
         ({"entry_code": "secret"}, {"entry_mode", "entry_code"}),
         ({"closes_at": NOW}, {"closes_at", "opens_at"}),
         ({"entry_deadline": NOW - DAY}, {"entry_deadline", "opens_at"}),
         ({"merger_deadline": NOW + 21 * DAY}, {"merger_deadline", "closes_at"}),
-        ({"merger_deadline": NOW + 21 * DAY, "opens_at": None}, {"merger_deadline", "closes_at"}),
         ({"reveals_at": NOW + 19 * DAY}, {"reveals_at", "closes_at"}),
         ({"reveals_at": NOW, "closes_at": None}, {"reveals_at", "closes_at"}),
         ({"reveals_at": NOW + 30 * DAY, "reveal_rule": RevealRule.ORGANIZER}, {"reveals_at", "reveal_rule"}),

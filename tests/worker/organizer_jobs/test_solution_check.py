@@ -148,17 +148,6 @@ def test_existing_data_file_test_csv_is_compared_automatically(service, draft, c
     assert "test.csv lacks 1 id" in text
 
 
-def test_blank_annotations_cause_a_warning(draft, check, solution_csv):
-    csv = solution_csv(identities=("female", "muslim")).decode()
-    header, *lines = csv.splitlines()
-    rows = [line.split(",") for line in lines]
-    for row in rows[:7]:
-        row[2:4] = ["", ""]
-    job = check(draft, "\n".join([header, *map(",".join, rows)]).encode())
-    texts = " ".join(messages(job, "warning"))
-    assert "7 rows of 400 without identity annotation." in texts
-
-
 def test_changed_settings_require_another_check(service, draft, check, solution_csv):
     job = check(draft, solution_csv())
     changes = {"metric": MetricSettings(power=-3.0)}
