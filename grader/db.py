@@ -168,8 +168,7 @@ class Database:
     @classmethod
     def of(cls, settings: Settings, *, pool_size: int) -> Self:
         """Return the database of the settings, for a process whose work may take long."""
-        timeouts = Timeouts(write_idle=TIMEOUT_SECONDS)
-        return cls(settings.database(), pool_size=pool_size, timeouts=timeouts)
+        return cls(settings.database(), pool_size=pool_size)
 
     @classmethod
     def for_requests(cls, settings: Settings) -> Self:

@@ -137,49 +137,26 @@ def test_named_leaderboard_is_paged_sorted_searched_and_placed_by_its_value(serv
     service.act(change_settings, competition=competition, changes=changes)
     marked = service.submit(competition, user="zoe", seed=3, skill=0.2)
     service.score(marked)
-    service.act(
-        decisions.mark,
-        competition=competition,
-        submission_id=marked.submission.id,
-        kind=SubmissionKind.BENCHMARK,
-    )
-    competition = service.reload(competition)
-    with service.database.read() as session:
-        scores = session.execute(
-            select(Score.terms["bnsp_auc"].as_float(), Submission.team_id, Submission.id, Team.name)
-            .join(Submission, Submission.id == Score.submission_id)
-            .join(Team, Team.id == Submission.team_id)
-            .where(Score.split == Split.PUBLIC)
-            .order_by(Submission.id)
-        ).all()
-    sign = -1 if direction == "highest" else 1
-    best = sorted(scores, key=lambda each: (sign * round(each[0], 4), each[2]))
-    is_first = [each[1] not in {other[1] for other in best[:place]} for place, each in enumerate(best)]
-    expected = [each for each, first in zip(best, is_first, strict=True) if first]
-    texts = [(each[3], f"{each[0]:.4f}") for each in expected]
+    given = {"submission_id": marked.submission.id, "kind": SubmissionKind.BENCHMARK}
+    service.act(decisions.mark, competition=competition, **given)
+    competition, options = service.reload(competition), {"board": "missed-harm"}
 
-    found, request = [], {"board": "missed-harm", "page_size": 2}
-    for page in (1, 2, 3):
-        board = public(service, competition, **request, page=page)
-        found += [(row.team, row.score) for row in board.rows]
-        assert all(row.rank is None for row in board.rows if row.team == "zoe")
-    assert found == texts
-    assert (board.team_count, board.rule.name, board.scale.text(board.leader_units)) == (
-        5,
-        "Missed harm",
-        next(score for team, score in texts if team != "zoe"),
-    )
-    options = {"board": "missed-harm", "sort": "score"}
+    board = public(service, competition, **options)
+    values, ranked = [row.score for row in board.rows], [row for row in board.rows if not row.is_benchmark]
+    assert values == sorted(values, reverse=direction == "highest") and len(values) == 6
+    assert [row.rank for row in ranked] == [1, 2, 3, 4, 5]
+    assert (board.team_count, board.rule.name) == (5, "Missed harm")
+    assert board.scale.text(board.leader_units) == ranked[0].score
+    pages = [public(service, competition, **options, page=page, page_size=2) for page in (1, 2, 3)]
+    assert [row for page in pages for row in page.rows] == list(board.rows)
     for descending in (True, False):
-        rows = public(service, competition, **options, descending=descending).rows
+        rows = public(service, competition, **options, sort="score", descending=descending).rows
         is_best_first = descending is (direction == "highest")
-        shown = [team for team, _ in texts if is_best_first or team != "zoe"]
-        assert [row.team for row in rows] == shown[:: 1 if is_best_first else -1]
-    (row,) = public(service, competition, board="missed-harm", search="CLE").rows
-    place = [team for team, _ in texts if team != "zoe"].index("cleo") + 1
-    assert (row.team, row.rank, row.rank_change) == ("cleo", place, None)
-    last = next(team_id for _, team_id, _, team in reversed(expected) if team != "zoe")
-    pinned = public(service, competition, **request, own_team_id=last).pinned
-    assert (pinned.team_id, pinned.rank) == (last, 5)
+        assert list(rows) == (list(board.rows) if is_best_first else ranked[::-1])
+    (row,) = public(service, competition, **options, search="CLE").rows
+    assert row == next(each for each in ranked if each.team == "cleo") and row.rank_change is None
+    assert pages[0].pinned is None
+    last = ranked[-1].team_id
+    assert public(service, competition, **options, page_size=2, own_team_id=last).pinned == ranked[-1]
     with refused("unknown_board"):
         public(service, competition, board="missed")
