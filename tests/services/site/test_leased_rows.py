@@ -162,11 +162,6 @@ def test_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queu
     assert again is not None
 
 
-def test_pauses_double_up_to_the_maximum():
-    pauses = [mail.pause_after(attempt) / timedelta(minutes=1) for attempt in (1, 2, 3, 99)]
-    assert pauses == [1, 2, 4, 240]
-
-
 def fail_to_the_end(service, queue, row_id):
     pauses = ERROR_PAUSES[queue.queue]
     for attempt in range(len(pauses) + 1):

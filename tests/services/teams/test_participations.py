@@ -3,9 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, select
 
-from grader.models import EntryMode, RequestState, Team
+from grader.models import EntryMode, RequestState
 from grader.services.competitions import lookup, settings
 from grader.services.site.log import Actor
 from grader.services.submissions import situation
@@ -144,12 +143,6 @@ def test_entry_ends_seven_days_before_the_close(service):
     require(service, competition, "ada", after=29 * DAY)
 
 
-def test_participant_may_send_the_first_file_after_the_entry_deadline(service):
-    competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
-    join(service, competition, accepted_rules_version=1)
-    require(service, competition, after=19 * DAY)
-
-
 @pytest.mark.parametrize("takes_late", [True, False])
 def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, takes_late):
     competition = service.competition(takes_late_submissions=takes_late)
@@ -159,11 +152,3 @@ def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, tak
     else:
         with refused("entry_closed"):
             require(service, competition)
-
-
-def test_declined_entry_leaves_no_team_behind(service):
-    competition = service.competition(rules="Be kind.")
-    with refused("not_joined"):
-        require(service, competition)
-    with service.database.read() as session:
-        assert session.scalar(select(func.count()).select_from(Team)) == 0
