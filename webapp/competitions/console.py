@@ -103,8 +103,9 @@ def console(ask: Ask) -> Console:
     keep = lookups.keep(session, competition, now)
     health = keep("health", lambda: scoring_queue.of_competition(session, competition=competition, now=now))
     files = keep("files", lambda: activity.files(session, competition=competition))
-    counts = activity.counts(session, competition=competition, files=files)
-    ask.shown |= {"health": health, "counts": counts}
+    counts = activity.counts(session, competition=competition)
+    size = sum(size for _, size in files.values())
+    ask.shown |= {"health": health, "counts": counts, "size_bytes": size}
     return Console.of(
         competition,
         phase=phases.phase(competition, now),
@@ -115,7 +116,7 @@ def console(ask: Ask) -> Console:
         waiting_count=counts.asking,
         people_count=counts.people,
         team_count=counts.teams,
-        submission_counts=dict(counts.files),
+        submission_counts={status: count for status, (count, _) in files.items()},
     )
 
 
