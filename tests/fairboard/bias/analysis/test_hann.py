@@ -102,16 +102,10 @@ def test_mean_number_of_identities_includes_the_identity_itself():
 WINOBIAS = {
     "toxic": ([(0.0064, 0.0390), (0.0090, 0.0489), (0.0076, 0.0439)],
               [(0.0079, 0.0468), (0.0067, 0.0408), (0.0072, 0.0435)]),
-    "obscene": ([(9.3e-5, 0.0003), (0.0001, 0.0003), (0.0001, 0.0003)],
-                [(0.0001, 0.0003), (9.5e-5, 0.0003), (0.0001, 0.0003)]),
     "insult": ([(0.0030, 0.0228), (0.0062, 0.0412), (0.0045, 0.0330)],
                [(0.0054, 0.0401), (0.0032, 0.0248), (0.0043, 0.0330)]),
     "threat": ([(0.0015, 0.0194), (0.0002, 0.0013), (0.0008, 0.0137)],
                [(0.0002, 0.0014), (0.0014, 0.0179), (0.0008, 0.0126)]),
-    "identity_attack": ([(3.8e-5, 5.7e-5), (4.9e-5, 0.0001), (4.3e-5, 0.0001)],
-                        [(4.6e-5, 0.0001), (3.9e-5, 6.0e-5), (4.2e-5, 9.5e-5)]),
-    "sexual_explicit": ([(3.4e-5, 7.7e-5), (3.7e-5, 6.9e-5), (3.6e-5, 7.3e-5)],
-                        [(3.6e-5, 6.5e-5), (3.4e-5, 7.8e-5), (3.5e-5, 7.1e-5)]),
 }  # fmt: skip
 PAIRS_OF_A_GROUP = 396
 
@@ -134,15 +128,12 @@ def winobias():
 
 @pytest.mark.parametrize("label", WINOBIAS)
 def test_tables_2_and_3_combine_the_two_groups(winobias, label):
-    unit = 1e-4 if label in ("toxic", "obscene", "insult", "threat") else 2e-6
     for role, printed in zip(("anti", "pro"), WINOBIAS[label], strict=True):
         for group, (centre, spread) in zip(("M", "F", COMBINED), printed, strict=True):
             cell = winobias.loc[label, role, group]
             assert cell["rows"] == PAIRS_OF_A_GROUP * (1 + (group == COMBINED))
-            assert cell["mean"] == pytest.approx(centre, abs=1.001 * unit)
-            # The paper prints only 0.0001.
-            coarse = 2e-5 if label == "identity_attack" else unit
-            assert cell["deviation"] == pytest.approx(spread, abs=coarse, rel=0.025)
+            assert cell["mean"] == pytest.approx(centre, abs=1.001e-4)
+            assert cell["deviation"] == pytest.approx(spread, abs=1e-4, rel=0.025)
 
 
 def test_figure_11_counts_a_tie_as_one_half():
