@@ -11,7 +11,6 @@ import click
 import pytest
 
 from grader.cli import configuration
-from grader.maintenance import schema
 from grader.models import LinkPurpose
 from grader.services.competitions import acting
 from grader.services.identity import (
@@ -151,26 +150,6 @@ def test_root_acts_as_the_owner_of_the_data_folder(admin, service):
     told = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
     folder = service.settings.data_dir.resolve()
     assert told.stdout == f"(65534, 65534, 65534) (65534, 65534, 65534) [] {folder}\n", told.stderr
-
-
-@pytest.fixture
-def unknown_revision(service):
-    """The tables, marked with a revision of another history."""
-
-    def stamp(revision):
-        with service.database.engine.begin() as connection:
-            connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
-
-    head = schema.head()
-    stamp("0053")
-    yield "0053"
-    stamp(head)
-
-
-@pytest.mark.parametrize("command", [("user", "create", "ada"), ("migrate",)])
-def test_tables_of_another_version_are_not_changed(admin, unknown_revision, command):
-    result = admin(*command)
-    assert (result.exit_code, f"the schema {unknown_revision}" in result.stderr) == (1, True)
 
 
 def test_migrate_creates_private_tables_and_the_administrator_from_the_settings_once(

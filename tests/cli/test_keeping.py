@@ -125,7 +125,9 @@ def test_the_doctor_lists_orphans_and_deletes_them_only_with_the_option(admin, s
 def test_only_the_sweeper_accepts_newer_tables_during_a_rolling_upgrade(admin, service):
     with service.database.write() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    assert "the schema 9999" in admin("backup", "/nowhere").stderr
+    for command in (("backup", "/nowhere"), ("user", "create", "ada"), ("migrate",)):
+        refused = admin(*command)
+        assert (refused.exit_code, "the schema 9999" in refused.stderr) == (1, True), command
     with installation.opened(with_newer_tables=True) as found:
         assert not schema.is_current(found.database)
 

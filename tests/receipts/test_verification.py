@@ -369,24 +369,16 @@ def test_counts_must_match_to_the_last_bit_and_sums_nearly():
 @pytest.mark.parametrize("name", CASES)
 def test_other_files_of_any_metric_are_detected(name):
     receipt, files = named_parts(name)
-    solution = files["canonical"].decode().splitlines()
-    one, two = (next(i for i, line in enumerate(solution) if line.startswith(f"{n},")) for n in (4, 9))
-    swapped = [line.partition(",") for line in (solution[one], solution[two])]
-    solution[one], solution[two] = (
-        f"{mine[0]},{other[2]}" for mine, other in zip(swapped, reversed(swapped), strict=True)
-    )
-    other = "\n".join([*solution, ""]).encode()
+    header, *lines = files["canonical"].decode().splitlines(keepends=True)
+    other = "".join([header, *lines[::-1]]).encode()
     assert "sha256 of the nonce and the solution" in differing(
         verify(receipt, submission=files["submission"], solution=other)
     )
-    lines = files["submission"].decode().splitlines()
-    fields = [line.partition(",")[2] for line in lines[1:]]
-    moved = [
-        f"{line.partition(',')[0]},{field}"
-        for line, field in zip(lines[1:], [*fields[1:], fields[0]], strict=True)
-    ]
+    header, *lines = files["submission"].decode().splitlines()
+    ids, fields = zip(*(line.split(",", 1) for line in lines), strict=True)
+    moved = [",".join(pair) for pair in zip(ids, (*fields[1:], fields[0]), strict=True)]
     found = differing(
-        verify(receipt, submission="\n".join([lines[0], *moved]).encode(), solution=files["canonical"])
+        verify(receipt, submission="\n".join([header, *moved]).encode(), solution=files["canonical"])
     )
     assert {"sha256 of the submission", "public score"} <= set(found)
 
