@@ -188,6 +188,14 @@ CALLS = {
         "Publish the draft SLUG; afterwards, only a rescoring can change its metric or solution.",
         "{slug} is published.",
     ),
+    "publish-solution": Call(
+        "POST",
+        f"{ORGANIZE}/close/solution",
+        "Publish the solution of SLUG, and show each team its complete receipts.",
+        "The solution of {slug} is public.",
+        (click.option("--reason", default="", help="The reason; the audit log shows it."),),
+        asks=True,
+    ),
     "receipt": Call(
         "GET",
         "submissions/{submission}/receipt",

@@ -105,15 +105,3 @@ def _lines(entry: Mapping[str, Any]) -> list[str]:
         was, became = (json.dumps(values.get(name), ensure_ascii=False) for values in (before, after))
         lines.append(f"    {name}: {was} -> {became}")
     return [*lines, *([f"    reason: {entry['reason']}"] if entry["reason"] else [])]
-
-
-@competition.command("publish-solution")
-@click.argument("slug")
-@click.option("--reason", default="", help="The reason; the audit log shows it.")
-@click.confirmation_option(prompt="Everyone will see all labels. This cannot be undone. Publish?")
-@organizers
-def publish_solution(client: Client, slug: str, reason: str) -> CommandOutput:
-    """Publish the solution of SLUG, and show each team its complete receipts."""
-    desk = client.organize(slug, confirm=True)
-    desk.call("POST", "close/solution", {"reason": reason})
-    return CommandOutput(desk.call("GET", "close"), [f"The solution of {slug} is public."])
