@@ -45,13 +45,14 @@ class OpenIDConnect:
 
         Raises Refusal if a check fails or the provider is not available.
         """
-        if answer.get("iss", self.provider.issuer) != self.provider.issuer:
-            raise self._refused("the response is from another issuer")
         if "error" in answer or "code" not in answer:
             raise self._refused(f"error={answer.get('error', 'none')[:100]!r} without a code")
         expected = {"iss": self.provider.issuer, "aud": self.provider.client_id}
         options = {name: {"essential": True, "value": value} for name, value in expected.items()}
         with self._discovered() as app:
+            needs_issuer = app.server_metadata.get("authorization_response_iss_parameter_supported")
+            if answer.get("iss", "" if needs_issuer else self.provider.issuer) != self.provider.issuer:
+                raise self._refused("the response does not name this issuer")
             try:
                 token = app.fetch_access_token(
                     redirect_uri, code=answer["code"], code_verifier=attempt.verifier

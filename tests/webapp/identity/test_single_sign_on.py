@@ -261,6 +261,12 @@ def test_the_response_of_one_provider_is_not_accepted_as_that_of_another(make_ar
     callback = campus.answer(browser.get("/login/with/campus").location, "ada")
     query = f"{callback}&iss={library.issuer}"
     assert browser.get(query).status_code == 403
+    campus.change(names_issuer=True)
+    forget_metadata(arena)
+    callback = campus.answer(browser.get("/login/with/campus").location, "ada")
+    assert browser.get(callback).status_code == 403, "The issuer is missing (RFC 9207)."
+    campus.change(names_issuer=False)
+    forget_metadata(arena)
     # The same subject at two issuers belongs to two people.
     sign_up_with(arena, campus, browser, "ada")
     sign_up_with(arena, library, arena.app.test_client(), "ada", name="Ada of the library")
