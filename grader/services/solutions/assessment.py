@@ -29,7 +29,7 @@ from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Na
 from grader.services.solutions import groups, python_solution
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.groups import Grouped
-from grader.services.solutions.report import Level, Told
+from grader.services.solutions.report import Level
 from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 from grader.storage.stores import Storage
 from grader.text import counted, listed, quoted
@@ -161,7 +161,6 @@ def assess(
     roles: Mapping[str, ColumnRole] | None = None,
     undecided: Sequence[str] = (),
     test: PublicTable | None = None,
-    tell: Told = lambda _: None,
 ) -> Assessed:
     """Assess the solution of a new competition, or a corrected one.
 
@@ -211,7 +210,7 @@ def assess(
         },
     }
     truth = Truth.of(solution, usage)
-    return _assessed(solution.row_ids, truth, choice, described, live=live, test=test, tell=tell)
+    return _assessed(solution.row_ids, truth, choice, described, live=live, test=test)
 
 
 def _described(solution: Solution, roles: Mapping[str, ColumnRole] | None) -> dict[str, Any]:
@@ -235,7 +234,6 @@ def assess_settings(
     live: LiveSolution,
     rules: Rules,
     is_draft: bool = False,
-    tell: Told = lambda _: None,
 ) -> Assessed:
     """Assess the current solution with changed groups in the score or another metric for its columns.
 
@@ -246,7 +244,7 @@ def assess_settings(
     least = described.get("min_class_rows", MIN_CLASS_ROWS)
     choice = MetricChoice(identities=rules.identities, min_class_rows=least, metric=rules.metric)
     before = None if is_draft else live
-    return _assessed(live.row_ids, live.truth, choice, kept, live=before, is_same=True, tell=tell)
+    return _assessed(live.row_ids, live.truth, choice, kept, live=before, is_same=True)
 
 
 def compare(live: LiveSolution, solution: Solution, truth: Truth) -> tuple[dict[str, Any], bytes]:
@@ -310,10 +308,8 @@ def _assessed(
     live: LiveSolution | None,
     is_same: bool = False,
     test: PublicTable | None = None,
-    tell: Told,
 ) -> Assessed:
     """Return the assessment with its report; `is_same` if the solution is the live one."""
-    tell("Counting the rows of each group")
     if choice.metric.takes_identities:
         grouped = groups.identities_of(truth, choice)
     else:
@@ -329,9 +325,7 @@ def _assessed(
             for name, each in truth.slices.items()
         ],
         "odd_ids": solution_report.odd_ids(row_ids),
-        "leaks": list(
-            solution_report.leaks(row_ids, grouped.is_high, truth.usage, grouped.members, test, tell)
-        ),
+        "leaks": list(solution_report.leaks(row_ids, grouped.is_high, truth.usage, grouped.members, test)),
         **grouped.facts,
     }
     lost = [] if live is None else [each for each in live.truth.identities if each not in truth.identities]

@@ -3,7 +3,7 @@
 import enum
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
@@ -29,7 +29,6 @@ LEAST_LONG_IDS = 20  # that would not all fit into floats by chance
 _CONVERTED = re.compile(
     r"[0-9](?:\.[0-9]+)?[eE]\+?[0-9]+|[0-9]+\.0*|[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}.*"
 )
-Told = Callable[[str], None]
 CHANGE_COLUMNS = ("id", "column", "before", "after")
 
 
@@ -105,11 +104,9 @@ def leaks(
     usage: NDArray[np.int8],
     members: Mapping[str, NDArray[np.bool_]],
     test: PublicTable | None,
-    tell: Told,
 ) -> Iterator[dict[str, Any]]:
     """Yield how well public values predict hidden values; for identities, only suspicious results."""
     for seen in visible(row_ids, np.flatnonzero(usage != IGNORED), test):
-        tell(f"Checking whether the {seen.name} predicts hidden values")
         hidden = [(LABEL, label[seen.rows]), (USAGE, usage[seen.rows] == PUBLIC)]
         of_identities = ((name, mentions[seen.rows]) for name, mentions in members.items())
         for subject, values in chain(hidden, of_identities):

@@ -85,12 +85,9 @@ def _assessed(
     roles: Mapping[str, ColumnRole],
     proposed: Sequence[ColumnGuess],
 ) -> dict[str, Any]:
-    def tell(words: str) -> None:
-        work.report_progress(READING, TOTAL, words)
-
     metric = asked.choice.metric if live is None else live.rules.metric
     sample = _sample(work, metric)
-    tell("Reading the rows")
+    work.report_progress(READING, TOTAL, "Reading and checking the rows")
     solution, metric = assessment.read(
         file,
         metric,
@@ -110,7 +107,6 @@ def _assessed(
         roles=roles,
         undecided=unclear if metric.takes_identities else (),
         test=_test(work, asked, files, solution.row_ids, solution.roles.id),
-        tell=tell,
     )
     changes: dict[str, Any] = {}
     if live is not None:
@@ -212,7 +208,6 @@ def check_settings(work: Work) -> dict[str, Any]:
         live=live,
         rules=asked.rules,
         is_draft=is_draft,
-        tell=lambda words: work.report_progress(1, 2, words),
     )
     assessed = _with_python(work, assessed, _sample(work, asked.rules.metric))
     stored = intake.keep(work.storage, assessed)
