@@ -1,8 +1,5 @@
 """Reports: exact values, undefined values with reasons, both printed forms."""
 
-import json
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -99,12 +96,3 @@ def test_data_frame_has_one_row_per_identity():
     assert frame.loc["<b>", "bpsn_auc"] == report.subgroups[0].bpsn_auc
     assert frame.loc["cow", "subgroup_auc":"negative_aeg"].isna().all()
     assert bias_report([1], [1], {}).to_frame().columns.equals(frame.columns)
-
-
-def test_json_of_a_split_has_the_values_of_the_report():
-    report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
-    data = json.loads(json.dumps(report.as_dict(), allow_nan=False))
-    assert (data["score"], data["overall_auc"], data["rows"]) == (None, 1.0, 8)
-    assert data["power_means"] == report.power_means
-    assert data["subgroups"] == [asdict(each) for each in report.subgroups]
-    assert data["undefined"] == [asdict(each) for each in report.undefined]
