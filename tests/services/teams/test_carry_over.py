@@ -53,20 +53,6 @@ def follow(service):
     return make
 
 
-@pytest.fixture
-def played(service, act):
-    """Create a competition in which each named team has a score; the first has the best."""
-
-    def make(*names: str, **options) -> Competition:
-        competition = service.competition(**options)
-        for place, name in enumerate(names):
-            act(teams.create, competition, name, name=f"Team {name}")
-            service.score(service.submit(competition, user=name, skill=3 / (place + 1)))
-        return competition
-
-    return make
-
-
 def carry(service, stage, **given):
     with service.database.write() as session:
         lookup.lock(session, competition_id=stage.previous_stage_id)
@@ -171,8 +157,11 @@ def test_members_accept_the_rules_again_only_if_the_text_differs_or_they_had_not
     assert entry_of(service, third, "bob") is EntryState.RULES_CHANGED
 
 
-def test_top_teams_need_a_revealed_leaderboard_and_follow_the_private_ranks(service, played, follow):
-    competition = played("ada", "bob", "cleo")
+def test_top_teams_need_a_revealed_leaderboard_and_follow_the_private_ranks(service, act, follow):
+    competition = service.competition()
+    for place, name in enumerate(("ada", "bob", "cleo"), 1):
+        act(teams.create, competition, name, name=f"Team {name}")
+        service.score(service.submit(competition, user=name, skill=3 / place))
     stage = follow(competition)
     with refused("not_carried", match="not revealed"):
         carry(service, stage, top=2)
