@@ -61,6 +61,6 @@ def test_the_audit_lists_user_action_time_change_and_reason(arena, competition):
     assert "Ann organizer.add organizer Bob" in told
     assert "role none → , then viewer" in told
     assert "<b>Rude</b> → , then Nice" in told and "<b>Rude" not in page.text
-    assert "a, b → , then none" in told and "1,200 → , then 3" in told
+    assert '["a", "b"] → , then none' in told and "1200 → , then 3" in told
     assert "Reason: It was rude." in told
     assert "In the public log: A team has another name." in told
