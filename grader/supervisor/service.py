@@ -37,13 +37,12 @@ def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
         open_listener(settings.host, settings.port) as listener,
         valkey.private_socket(data_dir) as valkey_socket,
     ):
-        address = (settings.base_url or address_of(listener)).rstrip("/")
-        lock.describe(held, f"a process at {address_of(listener)}")
-        host, port = listener.getsockname()[:2]
+        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        lock.describe(held, f"a process at {settings.own_address()}")
         environment = {
             f"{PREFIX}DATA_DIR": str(data_dir),
-            f"{PREFIX}HOST": host,
-            f"{PREFIX}PORT": str(port),
+            f"{PREFIX}HOST": settings.host,
+            f"{PREFIX}PORT": str(settings.port),
         }
         supervisor, (waiting, waited_for) = Supervisor(), os.pipe()
         with supervisor.stopping_on_signals():
@@ -67,9 +66,10 @@ def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
                 supervisor.add(_worker_program(settings, environment))
             sweeper = (*PYTHON, "grader.cli", "sweeper")
             supervisor.add(Program("sweeper", sweeper, {**environment, **ONE_THREAD}))
-            announce(f"Fairboard serves {data_dir} at {address} (press Ctrl-C to stop).")
+            announce(f"Fairboard serves {data_dir} at {settings.site()} (press Ctrl-C to stop).")
             if setup_path:
-                announce(f"Create the first administrator with this one-time link: {address}{setup_path}")
+                link = f"{settings.site()}{setup_path}"
+                announce(f"Create the first administrator with this one-time link: {link}")
             supervisor.run()
 
 
@@ -84,13 +84,6 @@ def open_listener(host: str, port: int) -> socket.socket:
             "--port (0 selects any free one), or another address with --host."
         )
         raise OrganizerRefusal("cannot_listen", ErrorKind.CONFLICT, message) from error
-
-
-def address_of(listener: socket.socket) -> str:
-    """Return the URL at which a browser on this machine reaches the listener."""
-    host, port = listener.getsockname()[:2]
-    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - only compared
-    return f"http://{everywhere.get(host, f'[{host}]' if ':' in host else host)}:{port}"
 
 
 def _prepare_database(environment: Mapping[str, str], announce: Callable[[str], None]) -> str | None:

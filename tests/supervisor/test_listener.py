@@ -1,19 +1,14 @@
+"""The listening socket of `fairboard serve`."""
+
 import socket
 
-from grader.supervisor.service import address_of, open_listener
+from grader.supervisor.service import open_listener
 from tests.fixtures.refusals import refused
 
 
-def test_port_0_selects_a_free_port_and_the_address_contains_it():
-    with open_listener("127.0.0.1", 0) as listener:
-        port = listener.getsockname()[1]
-        assert port > 0
-        assert address_of(listener) == f"http://127.0.0.1:{port}"
-
-
-def test_listener_on_all_addresses_is_reachable_on_this_machine():
-    with open_listener("0.0.0.0", 0) as listener:
-        assert address_of(listener).startswith("http://127.0.0.1:")
+def test_port_0_selects_a_free_port():
+    with open_listener("127.0.0.1", 0) as listener, open_listener("::1", 0) as other:
+        assert listener.getsockname()[1] > 0 < other.getsockname()[1]
 
 
 def test_error_on_a_port_in_use_names_the_option():
