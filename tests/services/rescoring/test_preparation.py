@@ -91,17 +91,6 @@ def test_file_scored_only_by_the_new_version_is_scored_after_the_switch(service,
     assert board(service, competition).scoring_version == 2
 
 
-def test_file_scored_by_neither_version_does_not_delay_the_switch(service, competition, corrected_csv):
-    version = prepare(service, competition, corrected_csv)
-    service.run(*waiting(service, version))
-    accepted = service.submit(competition, user="dan", seed=9)
-    publish(service, version)
-    assert service.submission(accepted).status is SubmissionStatus.PENDING
-    service.run(accepted.job_ids[1])
-    assert service.submission(accepted).status is SubmissionStatus.SCORED
-    assert board(service, competition).team_count == 4
-
-
 def test_rejected_files_are_not_scored_again(service, competition, corrected_csv):
     rejected = service.submit(competition, csv=b"nonsense")
     service.score(rejected)
