@@ -16,7 +16,7 @@ from fairboard.interface import UnsuitablePredictions, UnsuitableTruth
         ("roc_auc", [0, 1, 1], [0.1, 0.9, 0.1], 0.75),
         ("accuracy", ["ham", "spam"], ["ham", "ham"], 0.5),
         ("quadratic_kappa", [1, 2, 3], [1, 2, 3], 1),
-        ("map_at_k", [["a"], ["b", "c"]], [["x", "a"], ["c", "b"]], 0.75),
+        ("map_at_k", [["a"], ["b", "c"]], [["b", "a"], ["c", "b"]], 0.75),
         ("mean_rmse", {"a": [1, 2], "b": [0, 0]}, {"a": [1, 2], "b": [3, 3]}, 1.5),
         ("multi_class_log_loss", ["x", "y"], {"x": [1, 0.5], "y": [1, 0.5]}, np.log(2)),
     ],
