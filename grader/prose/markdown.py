@@ -124,7 +124,8 @@ MARKDOWN = _parser()
 def drawn(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
     """Return Markdown as safe HTML, with the faults in its figures and formulas."""
     env: dict[str, Any] = {"figures": {figure.name: figure for figure in figures}, "faults": []}
-    tokens = list(_with_captions(MARKDOWN.parse(text)))
+    tokens = MARKDOWN.parse(text)
+    _make_figures(tokens)
     for token in tokens:
         token.tag = "h2" if token.tag == "h1" else token.tag
     html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, env)
@@ -146,31 +147,15 @@ def bounded(text: str, figures: tuple[FigureSource, ...]) -> Drawn:
     return found._replace(summary=summary)
 
 
-def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Turn each picture that is alone in its paragraph into a figure, with its title as the caption."""
-    place = 0
-    while place < len(tokens):
-        picture = _alone(tokens[place : place + 3])
-        if picture is None:
-            yield tokens[place]
-            place += 1
-            continue
-        yield Token("figure_open", "figure", 1, block=True)
-        yield Token("inline", "", 0, children=[picture], content=picture.content)
-        if title := str(picture.attrGet("title") or ""):
-            yield Token("figcaption_open", "figcaption", 1)
-            yield Token("text", "", 0, content=title)
-            yield Token("figcaption_close", "figcaption", -1, block=True)
-        yield Token("figure_close", "figure", -1, block=True)
-        place += 3
-
-
-def _alone(paragraph: Sequence[Token]) -> Token | None:
-    """Return the picture of a paragraph that has no other content, or None."""
-    if [token.type for token in paragraph] != ["paragraph_open", "inline", "paragraph_close"]:
-        return None
-    children = paragraph[1].children or []
-    return children[0] if len(children) == 1 and children[0].type == "image" else None
+def _make_figures(tokens: Sequence[Token]) -> None:
+    """Turn each paragraph that contains only a picture into a figure, with its title as the caption."""
+    for begin, inline, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        children = inline.children or []
+        if begin.type == "paragraph_open" and [each.type for each in children] == ["image"]:
+            begin.tag = end.tag = "figure"
+            if title := str(children[0].attrGet("title") or ""):
+                opening, closing = (Token("figcaption", "figcaption", nesting) for nesting in (1, -1))
+                inline.children = [*children, opening, Token("text", "", 0, content=title), closing]
 
 
 def first_line(text: str) -> str:

@@ -55,7 +55,7 @@ def test_invalid_formula_is_reported_and_shown_as_source(formula, reason):
 def test_figure_in_its_own_paragraph_has_a_caption():
     picture = '<img src="/competitions/x/figures/plot.png?version=1" alt="A plot" width="640" height="480">'
     shown = html('![A plot](plot.png "Scores & time")')
-    assert shown == f"<figure>{picture}<figcaption>Scores &amp; time</figcaption>\n</figure>\n"
+    assert shown == f"<figure>{picture}<figcaption>Scores &amp; time</figcaption></figure>\n"
     assert html("![A plot](plot.png)") == f"<figure>{picture}</figure>\n"
     assert html("See ![A plot](plot.png).") == f"<p>See {picture}.</p>\n"
 
