@@ -36,15 +36,6 @@ class Organizer:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
         return self._client.call(method, self._at(path), fields, confirm=self._confirm)
 
-    def text(self, path: str, **query: Any) -> str:
-        """Return a text resource, such as ``settings.toml`` or an export."""
-        return self._client.text(self._at(path), **query)
-
-    def download(self, path: str, to: Path) -> Path:
-        """Download a file, such as a results bundle."""
-        to.write_bytes(self._client.ask("GET", self._at(path)).content)
-        return to
-
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of a list."""
         return self._client.pages_of(self._at(path), **query)

@@ -92,10 +92,6 @@ class Transport:
         """
         return read_json(self.ask(method, path, fields, **options))
 
-    def text(self, path: str, **query: Any) -> str:
-        """Return a text resource, such as a settings file, a table or a receipt."""
-        return self.ask("GET", path, query).text
-
     def pages_of(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of an API list by following ``next``; omit parameters that are None."""
         while True:
