@@ -43,14 +43,12 @@ def test_file_with_one_prediction_is_a_submission():
     [
         ("id,insult,prediction,target\n1,0,0,0\n", ["several_predictions"]),
         ("id,inslt,insult,insult\n1,0,0,0\n", ["duplicate_column"]),
-        ("id,foo\n1,0\n", ["missing_column"]),
         ("insult,target\n1,0\n", ["missing_column"]),
         ("id,target,Insult\n1,0,0\n", ["unexpected_column"]),
         (
             "id,insult,threat\n1,,0\n1,0,0\n3,nan,0\n4,0,0\n",
             ["empty_prediction", "nan_prediction", "duplicate_row_id", "missing_row_id"],
         ),
-        ("id;insult;threat\n1;0;0\n", ["wrong_delimiter"]),
         ("", ["empty_file"]),
     ],
 )
