@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.crash_points import EXIT_CODE, VARIABLE, reach
+from grader.crash_points import EXIT_CODE, VARIABLE
 
 HOUSE = Path(__file__).parents[2]
 COMES_TWICE = "from grader.crash_points import reach; [reach('claim.after_commit') for _ in range(2)]"
@@ -24,19 +24,14 @@ def test_every_point_is_reached_once_and_used_by_a_test():
     assert [name for name in points if f'"{name}"' not in tests] == []
 
 
-def test_points_do_nothing_by_default(monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
-    reach("claim.after_commit")
-    monkeypatch.setenv(VARIABLE, "record.after_commit")
-    reach("claim.after_commit")
-
-
 @pytest.mark.parametrize(
     ("point", "code"),
     [
         ("claim.after_commit", EXIT_CODE),
         ("claim.after_commit:2", EXIT_CODE),
         ("claim.after_commit:3", 0),
+        ("record.after_commit", 0),
+        ("", 0),
     ],
 )
 def test_process_ends_at_the_requested_point(point, code):

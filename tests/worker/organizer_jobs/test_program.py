@@ -52,27 +52,20 @@ def test_handlers_return_value_is_the_result(service):
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "state", "messages"),
     [
-        OrganizerError("No row is Public."),
-        FileRejected(FileProblem("empty_file", "No row is Public.")),
+        (OrganizerError("No row is Public."), JobState.REJECTED, ["No row is Public."]),
+        (FileRejected(FileProblem("empty_file", "Empty.")), JobState.REJECTED, ["Empty."]),
+        (ZeroDivisionError(), JobState.WAITING, []),
     ],
 )
-def test_rejection_stores_its_message_and_problems(service, error):
+def test_problems_are_stored_and_other_exceptions_are_retried(service, error, state, messages):
     def handler(work: Work) -> dict[str, Any]:
         raise error
 
     job = run(service, add(service, service.competition()), handler)
-    assert job.state is JobState.REJECTED
-    assert [problem["message"] for problem in job.problems] == ["No row is Public."]
-
-
-def test_other_exception_is_an_incident_and_is_retried(service):
-    def handler(work: Work) -> dict[str, Any]:
-        raise ZeroDivisionError
-
-    job = run(service, add(service, service.competition()), handler)
-    assert (job.state, job.error_count) == (JobState.WAITING, 1)
+    assert (job.state, [problem["message"] for problem in job.problems]) == (state, messages)
+    assert job.error_count == (state is JobState.WAITING)
 
 
 def test_work_longer_than_the_lease_keeps_it(service):
