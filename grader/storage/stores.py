@@ -55,7 +55,6 @@ class BlobTooLarge(ParticipantError):
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(f"The file exceeds the limit of {max_bytes / 1e6:,.1f} MB. Upload a smaller file.")
-        self.max_bytes = max_bytes
 
 
 class BlobMissing(LookupError):
@@ -63,7 +62,6 @@ class BlobMissing(LookupError):
 
     def __init__(self, sha256: str) -> None:
         super().__init__(f"Blob {sha256} is not in the storage.")
-        self.sha256 = sha256
 
 
 class StorageUnavailable(Exception):
@@ -75,7 +73,6 @@ class BlobDamaged(ValueError):
 
     def __init__(self, sha256: str) -> None:
         super().__init__(f"Blob {sha256} is damaged: its bytes do not match its name.")
-        self.sha256 = sha256
 
 
 def open_storage(url: str) -> "Storage":

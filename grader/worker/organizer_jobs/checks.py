@@ -49,7 +49,7 @@ NOTHING: dict[str, Any] = {
 
 def check_solution(work: Work) -> dict[str, Any]:
     """Check an uploaded solution and return its problems and columns; reject an unreadable header."""
-    asked = CheckParameters.from_dict(work.parameters)
+    asked = CheckParameters.from_dict(work.claim.parameters)
     slug, version = _slug_and_corrected_version(work, asked)
     live = None if version is None else LiveSolution.load(work.storage, version)
     with ExitStack() as files:
@@ -145,7 +145,7 @@ def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Asses
 
 def _slug_and_corrected_version(work: Work, asked: CheckParameters) -> tuple[str, ScoringVersion | None]:
     with work.database.read() as session:
-        competition = session.get_one(Competition, work.competition_id)
+        competition = session.get_one(Competition, work.claim.competition_id)
         version = competition.live_scoring_version if asked.purpose is Purpose.CORRECTED else None
         if version is not None:
             _ = version.solution  # loads the solution while the session is open
@@ -196,11 +196,11 @@ def check_settings(work: Work) -> dict[str, Any]:
 
     In a draft, findings that block a solution also block changed settings.
     """
-    asked = SettingsCheckParameters.from_dict(work.parameters)
+    asked = SettingsCheckParameters.from_dict(work.claim.parameters)
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, asked.live_scoring_version_id)
         described = version.solution.report
-        is_draft = session.get_one(Competition, work.competition_id).state is CompetitionState.DRAFT
+        is_draft = session.get_one(Competition, work.claim.competition_id).state is CompetitionState.DRAFT
     work.report_progress(0, 2, "Reading the live solution")
     live = LiveSolution.load(work.storage, version)
     assessed = assessment.assess_settings(
@@ -226,7 +226,7 @@ def check_data(work: Work) -> dict[str, Any]:
     known: tuple[list[int], list[Hidden]] | None = None
     while True:
         with work.database.read() as session:
-            competition = session.get_one(Competition, work.competition_id)
+            competition = session.get_one(Competition, work.claim.competition_id)
             waiting = data_checks.stale(session, competition=competition)
             solutions = data_checks.solutions_of(session, competition=competition)
         if not waiting:
@@ -240,7 +240,7 @@ def check_data(work: Work) -> dict[str, Any]:
         with work.database.write() as session:
             data_checks.record_outcome(
                 session,
-                competition_id=work.competition_id,
+                competition_id=work.claim.competition_id,
                 file_id=file.id,
                 sha256=file.sha256,
                 key=data_checks.key_of(file, solutions),

@@ -46,16 +46,6 @@ class Work:
     _told_at: float = field(default=float("-inf"), init=False)
     _words: str = field(default="", init=False)
 
-    @property
-    def competition_id(self) -> int:
-        """The id of the job's competition."""
-        return self.claim.competition_id
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the job."""
-        return self.claim.parameters
-
     def report_progress(self, done: int, total: int, words: str) -> None:
         """Store the progress, at most every half second while `words` is unchanged; raise WorkLost."""
         moment = time.monotonic()

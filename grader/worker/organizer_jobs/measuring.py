@@ -46,11 +46,11 @@ class _Files:
 def compare(work: Work) -> dict[str, Any]:
     """Compare two submissions on both splits; a difference with an unknown error is missing."""
     with work.database.read() as session:
-        version = session.get_one(ScoringVersion, work.parameters["scoring_version_id"])
+        version = session.get_one(ScoringVersion, work.claim.parameters["scoring_version_id"])
         _ = version.solution  # loads the solution while the session is open
-        names = intake.other_labels(session, competition_id=work.competition_id)
+        names = intake.other_labels(session, competition_id=work.claim.competition_id)
         hashes = [
-            session.get_one(Submission, work.parameters[name]).sha256
+            session.get_one(Submission, work.claim.parameters[name]).sha256
             for name in ("submission_id", "baseline_id")
         ]
     files = _Files(work, version, names, list(Split))
@@ -76,12 +76,12 @@ def fill_in_errors(work: Work) -> dict[str, Any]:
     Each transaction replaces the leaderboards' content token, so there is not one for every file.
     """
     with work.database.read() as session:
-        missing = standard_errors.missing(session, competition_id=work.competition_id)
+        missing = standard_errors.missing(session, competition_id=work.claim.competition_id)
         if not missing:
             return {}
-        version = lookup.live(session.get_one(Competition, work.competition_id))
+        version = lookup.live(session.get_one(Competition, work.claim.competition_id))
         _ = version.solution  # loads the solution while the session is open
-        names = intake.other_labels(session, competition_id=work.competition_id)
+        names = intake.other_labels(session, competition_id=work.claim.competition_id)
     files = _Files(work, version, names, {each.split for each in missing})
     computed, stored_at = dict[int, dict[str, float]](), time.monotonic()
     for done, (score_id, split, sha256) in enumerate(missing, 1):

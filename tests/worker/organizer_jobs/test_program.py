@@ -44,7 +44,7 @@ def run(service, job, handler, **options):
 def test_handlers_return_value_is_the_result(service):
     def handler(work: Work) -> dict[str, Any]:
         work.report_progress(1, 2, "Reading the file")
-        return {"seen": work.parameters["file"]}
+        return {"seen": work.claim.parameters["file"]}
 
     job = run(service, add(service, service.competition(), file="abc"), handler)
     assert (job.state, job.result) == (JobState.DONE, {"seen": "abc"})
