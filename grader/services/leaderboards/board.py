@@ -133,11 +133,10 @@ class Board:
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
     `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it.
-    `has_terms` and `has_groups` are true if the viewer may see the terms and the worst groups. `leader_units`
-    is the displayed score of the first team. `divisions` are those of the competition. `rule` is that of a
-    named leaderboard. `named` are the rules of the named leaderboards that the viewer may see, and `hidden`
-    those of the others. `shared` are the rows as viewers from other teams see them. If `is_plain`, the rows
-    are not filtered and in rank order.
+    `has_terms` and `has_groups` are true if the viewer may see the terms and the worst groups. `divisions`
+    are those of the competition. `rule` is that of a named leaderboard. `named` are the rules of the named
+    leaderboards that the viewer may see, and `hidden` those of the others. `shared` are the rows as viewers
+    from other teams see them. If `is_plain`, the rows are not filtered and in rank order.
     """
 
     request: BoardRequest
@@ -147,7 +146,6 @@ class Board:
     page_count: int
     team_count: int
     found_count: int
-    leader_units: int | None
     scale: Scale
     is_descending: bool
     is_plain: bool
@@ -320,7 +318,7 @@ class _Source:
     def page(self, request: BoardRequest) -> Board:
         """Return a page without the viewer's row."""
         standings, version = self.standings, self.version
-        team_count, best = standings.count_and_best()
+        team_count = standings.count_teams()
         usual = is_usually_descending(request.sort, self.about, self.rule)
         descending = usual if request.descending is None else request.descending
         is_plain = request.sort in (Sort.RANK, Sort.SCORE) and descending is usual and not request.search
@@ -342,7 +340,6 @@ class _Source:
             page_count=place.page_count,
             team_count=team_count,
             found_count=found_count,
-            leader_units=best,
             scale=self.scale,
             is_descending=descending,
             is_plain=is_plain,

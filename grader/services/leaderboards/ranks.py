@@ -68,12 +68,6 @@ class Standings:
         """Return the number of teams."""
         return self.session.scalar(select(func.count()).where(*self.rows)) or 0
 
-    def count_and_best(self) -> tuple[int, int | None]:
-        """Return the number of teams and the leader's score in units, which is None if there are no teams."""
-        query = select(func.count(), func.max(Standing.score_units)).where(*self.rows)
-        count, best = self.session.execute(query).one()
-        return count, best
-
     def ranks(self, team_ids: Collection[int] | None = None) -> dict[int, int]:
         """Return the ranks of teams, by default all teams."""
         ranked = self.ranked_teams().subquery()

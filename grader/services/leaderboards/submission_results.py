@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 
 from sqlalchemy import select
@@ -239,7 +238,6 @@ class CountedEntry:
     team: str
     rank: int
     team_count: int
-    submitted_at: datetime
     results: Mapping[Split, SplitResult]
 
 
@@ -255,7 +253,7 @@ def get_counted(
             *on_board(version.id, Split.PRIVATE),
             Standing.submission_id == submission_id,
         )
-        .options(joinedload(Standing.submission), joinedload(Standing.team))
+        .options(joinedload(Standing.team))
     )
     if standing is None:
         message = f"Submission {submission_id} is not on the private leaderboard."
@@ -267,7 +265,6 @@ def get_counted(
         team=team_names.shown(standing.team, competition, viewer),
         rank=standings.rank_of(to_entry(standing)),
         team_count=standings.count_teams(),
-        submitted_at=standing.submission.submitted_at,
         results=split_results_of(
             session,
             submission_ids=[submission_id],

@@ -34,23 +34,21 @@ class HealthSign(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VersionQueue:
-    """The number of a scoring version's jobs by state, and the creation time of its oldest open job."""
+    """The number of a scoring version's jobs by state."""
 
     number: int
     state: ScoringVersionState
     reason: str
     counts: Mapping[JobState, int]
-    oldest_open_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """A competition's queues, the workers' state, and the last finished and overdue jobs."""
+    """A competition's queues, the workers' state, and the time when a job last ended."""
 
     queues: tuple[VersionQueue, ...]
     sign: HealthSign
     last_finished_at: datetime | None
-    overdue_since: datetime | None
 
 
 def of_competition(session: Session, *, competition: Competition, now: datetime) -> Health:
@@ -64,24 +62,15 @@ def of_competition(session: Session, *, competition: Competition, now: datetime)
         .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringVersion.number)
     ).all()
     counts: dict[int, dict[JobState, int]] = defaultdict(dict)
-    is_of_versions = ScoringJob.scoring_version_id.in_([version.id for version in versions])
     for version_id, state, count in session.execute(
         select(ScoringJob.scoring_version_id, ScoringJob.state, func.count())  # read from an index alone
-        .where(is_of_versions)
+        .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
         .group_by(ScoringJob.scoring_version_id, ScoringJob.state)
     ):
         counts[version_id][state] = count
-    since = (
-        select(ScoringJob.scoring_version_id, func.min(ScoringJob.created_at))
-        .where(is_of_versions, ScoringJob.state.in_(leased_rows.OPEN_STATES))
-        .group_by(ScoringJob.scoring_version_id)
-    )
-    oldest = dict(session.execute(since).all())
-    queues = tuple(
-        VersionQueue(each.number, each.state, each.reason, counts[each.id], oldest.get(each.id))
-        for each in versions
-    )
-    return Health(queues, *sign_of_life(session, now))
+    queues = tuple(VersionQueue(each.number, each.state, each.reason, counts[each.id]) for each in versions)
+    sign, last, _ = sign_of_life(session, now)
+    return Health(queues, sign, last)
 
 
 def sign_of_life(session: Session, now: datetime) -> tuple[HealthSign, datetime | None, datetime | None]:

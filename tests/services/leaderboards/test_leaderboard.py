@@ -146,7 +146,6 @@ def test_named_leaderboard_is_paged_sorted_searched_and_placed_by_its_value(serv
     assert values == sorted(values, reverse=direction == "highest") and len(values) == 6
     assert [row.rank for row in ranked] == [1, 2, 3, 4, 5]
     assert (board.team_count, board.rule.name) == (5, "Missed harm")
-    assert board.scale.text(board.leader_units) == ranked[0].score
     pages = [public(service, competition, **options, page=page, page_size=2) for page in (1, 2, 3)]
     assert [row for page in pages for row in page.rows] == list(board.rows)
     for descending in (True, False):
