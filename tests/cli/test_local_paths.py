@@ -4,24 +4,17 @@ import pytest
 
 from grader.text import is_elsewhere
 
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("s3://bucket/x", "S3://bucket/x", "https://example.org/x", "file:///srv/x", "s3:/bucket/x"),
-        *("backup@host:/srv/x", "backup@host:x", "backup@host:", "host.example.org:/srv/x"),
-        *("192.0.2.7:/srv/x", "[2001:db8::7]:/srv/x", "backup@[2001:db8::7]:x"),
-    ],
+ADDRESSES = (
+    *("s3://bucket/x", "S3://bucket/x", "https://example.org/x", "file:///srv/x", "s3:/bucket/x"),
+    *("backup@host:/srv/x", "backup@host:x", "backup@host:", "host.example.org:/srv/x"),
+    *("192.0.2.7:/srv/x", "[2001:db8::7]:/srv/x", "backup@[2001:db8::7]:x"),
 )
-def test_addresses_are_elsewhere(address):
-    assert is_elsewhere(address)
+PATHS = ("/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-")
 
 
-@pytest.mark.parametrize(
-    "path", ["/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"]
-)
-def test_a_local_path_may_contain_a_colon(path):
-    assert not is_elsewhere(path)
+@pytest.mark.parametrize("text", [*ADDRESSES, *PATHS])
+def test_addresses_are_distinguished_from_local_paths_with_a_colon(text):
+    assert is_elsewhere(text) is (text in ADDRESSES)
 
 
 def test_the_data_folder_cannot_be_a_url(run, monkeypatch, tmp_path):
