@@ -79,20 +79,6 @@ class OrganizerError(FairboardError):
     kind = ErrorKind.CONFLICT
 
 
-class SeveralProblems(FairboardError):
-    """Base class of errors that report several problems, with messages in `problems`."""
-
-    public_name = "several_problems"
-
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        return {"problems": [{"message": each} for each in self.problems]}
-
-
 class _Named(FairboardError):
     """An error with a name, a kind and a message, but without a class of its own.
 

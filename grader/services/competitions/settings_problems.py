@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from grader.errors import OrganizerError, SeveralProblems
+from grader.errors import OrganizerRefusal
 from grader.metrics import boards
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
@@ -25,19 +25,15 @@ class Fault(NamedTuple):
         return {"fields": list(self.names), "message": self.sentence}
 
 
-class InvalidCompetition(SeveralProblems, OrganizerError):
+class InvalidCompetition(OrganizerRefusal):
     """Settings are invalid or cannot be changed; each problem names its fields."""
 
     public_name = "invalid_competition"
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
-        super().__init__(fault.sentence for fault in self.faults)
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """All problems, each with the fields that it concerns."""
-        return {"problems": [fault.as_problem() for fault in self.faults]}
+        problems = [fault.as_problem() for fault in self.faults]
+        super().__init__(self.public_name, self.kind, problems=problems)
 
 
 def read(changes: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:

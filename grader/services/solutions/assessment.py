@@ -4,14 +4,14 @@ Nothing here uses a database session, because the assessment runs before the tra
 result.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.errors import OrganizerError, SeveralProblems
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.files import (
     ColumnRole,
     PublicTable,
@@ -38,10 +38,11 @@ SHOWN_IDS = 5
 _ROLES = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.SLICE})
 
 
-class UnusableSolution(SeveralProblems, OrganizerError):
+class UnusableSolution(OrganizerRefusal):
     """The solution can be read but cannot be used for a competition."""
 
-    public_name = "unusable_solution"
+    def __init__(self, problems: Iterable[str]) -> None:
+        super().__init__("unusable_solution", ErrorKind.CONFLICT, problems=problems)
 
 
 @dataclass(frozen=True, eq=False)
