@@ -46,6 +46,7 @@ MOST_CLASSES = 10_000
 LONGEST_NAME = 255
 
 
+@reading("solution")
 def metric_for(
     name: str,
     options: Options,
@@ -58,10 +59,16 @@ def metric_for(
     """Return a built-in metric with the classes of a solution, also computed in each group of the columns.
 
     The scores of the `reported` metrics become terms. With a `weight` below 1, all groups with the minimum
-    size in each split are in the score. Raises ValueError if the options do not fit the metric or solution.
+    size in each split are in the score. Raises ValueError if the options do not fit the metric or solution,
+    and FileRejected if the classes of the solution do not.
     """
-    options = with_classes(options, truth)
-    metric = metric_of(name, options)
+    are_known, options = bool(options.classes), with_classes(options, truth)
+    try:
+        metric = metric_of(name, options)
+    except ValueError as error:
+        if are_known or not options.classes:
+            raise
+        raise FileRejected(_unsuitable("the solution", str(error))) from error
     if groups or weight < 1:
         rules = GroupRules(tuple(groups), least=LEAST_ROWS)
         if weight < 1:
@@ -292,18 +299,19 @@ def splits_of(solution: Solution) -> dict[str, NDArray[np.intp]]:
 @reading("solution")
 def prepared(metric: Metric, solution: Solution) -> dict[str, Any]:
     """Prepare each split; raise FileRejected with the problems of all splits."""
-    columns, problems, found = solution.columns, list[FileProblem](), dict[str, Any]()
+    columns, problems, data = solution.columns, list[FileProblem](), dict[str, Any]()
     for split, rows in splits_of(solution).items():
         try:
-            found[split] = metric.prepare(columns, rows)
+            data[split] = metric.prepare(columns, rows)
         except UnsuitableTruth as error:
-            problems += [
-                FileProblem.of("unsuitable_target", split=split, reason=each.removesuffix("."))
-                for each in error.problems
-            ]
+            problems += [_unsuitable(split, each) for each in error.problems]
     if problems:
         raise FileRejected(*problems)
-    return found
+    return data
+
+
+def _unsuitable(split: str, reason: str) -> FileProblem:
+    return FileProblem.of("unsuitable_target", split=split, reason=reason.removesuffix("."))
 
 
 def encode(metric: Metric, submission: SubmissionFile, row_ids: RowIds) -> Any:

@@ -1,6 +1,9 @@
 """Service commands: serve, sweeper, demo, migrate, settings."""
 
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -14,8 +17,23 @@ from grader.cli.configuration import (
     require_entry,
 )
 from grader.cli.parameters import OUTPUT_FILE
+from grader.errors import FairboardError
 from grader.logs import observe
 from grader.settings import PREFIX
+
+
+@contextmanager
+def _service(process: str) -> Iterator[None]:
+    """Log the errors of a command as JSON if that is the format of log lines."""
+    if os.environ.get(logs.FORMAT) != "json":
+        yield
+        return
+    logs.configure_process(process, log_format="json", level="warning")
+    try:
+        yield
+    except (click.ClickException, FairboardError) as error:
+        logging.getLogger(__name__).critical(error.message)
+        raise click.exceptions.Exit(1) from error
 
 
 @click.command()
@@ -25,6 +43,7 @@ from grader.settings import PREFIX
     type=click.IntRange(0, 65535),
     help="Port to listen on, or 0 for any free port; by default FAIRBOARD_PORT or 7777.",
 )
+@_service("serve")
 def serve(host: str | None, port: int | None) -> None:
     """Run the site with its queue, worker and sweeper on the folder FAIRBOARD_DATA_DIR (./var).
 
@@ -52,6 +71,7 @@ def serve(host: str | None, port: int | None) -> None:
     type=OUTPUT_FILE,
     help="A file to touch whenever the database responds; health checks can read its modification time.",
 )
+@_service("sweeper")
 def sweeper(heartbeat: Path | None) -> None:
     """Score submissions that no worker has finished in time, until SIGTERM or Ctrl-C.
 
@@ -72,6 +92,7 @@ def sweeper(heartbeat: Path | None) -> None:
 @click.command()
 @click.option("--without-backup", is_flag=True, help="Upgrade without copying the database first.")
 @click.option("--for-serve", is_flag=True, hidden=True, help="Print only changes and a setup link's path.")
+@_service("migrate")
 def migrate(without_backup: bool, for_serve: bool) -> None:
     """Upgrade the database schema to the installed version; `fairboard serve` does this at startup.
 

@@ -165,4 +165,4 @@ def test_a_solution_of_one_class_is_rejected(run, tmp_path):
     (tmp_path / "truth").write_text("id,target\n1,a\n2,a\n")
     (tmp_path / "file").write_text("id,prediction\n1,a\n2,a\n")
     result = run("score", str(tmp_path / "truth"), str(tmp_path / "file"), "--metric", "mcc")
-    assert result.exit_code == 1 and "classes" in result.output
+    assert result.exit_code == 2 and "The solution is rejected" in result.output

@@ -3,12 +3,14 @@
 import json
 import re
 import sqlite3
+import subprocess
 
 import httpx
 import pytest
 
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.service import write_predictions, write_solution
+from tests.supervisor.conftest import FAIRBOARD
 
 pytestmark = pytest.mark.system
 
@@ -116,3 +118,16 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
     assert web["bytes"] > 100 and web["duration_ms"] > 0
     assert web["submission"] == worker["submission"] and web["competition"] == worker["competition"]
     assert worker["job"] and "recorded" in worker["event"]
+
+
+def test_json_format_includes_the_errors_of_a_start(make_service):
+    (running := make_service({"FAIRBOARD_LOG_FORMAT": "json"})).start()
+    again = running.command("serve", "--port", "0")
+    wrong = running.environment | {"FAIRBOARD_PORT": "many"}
+    done = subprocess.run([*FAIRBOARD, "serve"], env=wrong, capture_output=True, text=True)
+    assert (again.returncode, done.returncode) == (1, 1)
+    first, (last,) = again.stderr.splitlines(), done.stderr.splitlines()
+    assert (
+        "already served" in json.loads(first[-1])["event"] and "FAIRBOARD_PORT" in json.loads(last)["event"]
+    )
+    assert all(json.loads(each)["process"] for each in (*first, *again.stdout.splitlines()))
