@@ -12,7 +12,7 @@ from grader.services.identity.accounts import password_hasher
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
-from webapp import health, routes
+from webapp import routes
 from webapp.http import confirmation, errors, fields, lookups, middleware
 from webapp.http.site import Hinting, Site
 from webapp.presentation import assets, formats
@@ -53,7 +53,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keep the documented key order
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, formats, lookups, routes, health):
+    for module in (assets, formats, lookups, routes):
         module.init_app(app)
     counters.enable(settings.metrics_dir())
     middleware.init_app(app, site, body_limits=uploads.BODY_LIMITS)

@@ -4,7 +4,7 @@ import hmac
 import logging
 from collections.abc import Callable
 
-from flask import Blueprint, Flask, Response, request
+from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
@@ -24,11 +24,6 @@ TOKEN_NEEDED = (
 
 log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)
-
-
-def init_app(app: Flask) -> None:
-    """Register the health checks."""
-    app.register_blueprint(blueprint)
 
 
 @blueprint.get("/livez")

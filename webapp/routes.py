@@ -10,7 +10,7 @@ from grader.identity_providers import SignUp
 from grader.models import Role
 from grader.services.competitions import organizers
 from grader.services.identity import identities
-from webapp import documentation, surface
+from webapp import documentation, health, surface
 from webapp.closing import exports
 from webapp.closing import pages as closing_pages
 from webapp.competitions import (
@@ -50,7 +50,7 @@ FAMILIES = (
     *(creating, setup, data_files, solution, publishing),
     *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
-    *(operations, document, protocol),
+    *(operations, document, protocol, documentation, health),
 )
 # These modules add their pages and operations to another module's blueprint.
 ADDED_TO_FAMILIES = (
@@ -86,12 +86,12 @@ def init_app(app: Flask) -> None:
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
     app.register_blueprint(protocol.pages)
-    documentation.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(_may, "may")
     app.add_template_global(PAGES, "organizers_pages")  # type: ignore[arg-type]
     app.add_template_global(_organizers_page, "organizers_page")
     app.add_template_global(site_link)
+    app.add_template_global(documentation.docs_url)
     app.add_template_global(surface.start_of_list)
     app.add_template_global(api.stages, "stages_of")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]

@@ -28,7 +28,15 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import api, auth, context
 from webapp.http.api import body_of, operation, strict_query, validated
 from webapp.http.confirmation import Unconfirmed, wants_to_change
-from webapp.http.context import SecondFactorMissing, actor, competition_of, reading, require_role, writing
+from webapp.http.context import (
+    LoginNeeded,
+    SecondFactorMissing,
+    actor,
+    competition_of,
+    reading,
+    require_role,
+    writing,
+)
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import FileForm, entered, is_list
 
@@ -349,7 +357,7 @@ class _Declared:
             return self.back.page(**given)
         try:
             outcome = self._act(given)
-        except _NotLoggedIn:
+        except LoginNeeded:
             return auth.ask_to_log_in()
         except FairboardError as error:
             if not self._is_shown(error):
@@ -424,7 +432,7 @@ class _Declared:
 
     def _require_role(self, session: Any, given: Mapping[str, Any]) -> None:
         if g.user is None:
-            raise _NotLoggedIn
+            raise LoginNeeded
         _require_role(session, self.role, given)
 
     @staticmethod
@@ -454,10 +462,6 @@ class _Declared:
         if isinstance(error, Unconfirmed | SecondFactorMissing) or error.kind in ELSEWHERE or wants_json():
             return False
         return isinstance(error, ParticipantError) or g.get("organizer_role") is not None
-
-
-class _NotLoggedIn(Exception):
-    """The session ended before the act."""
 
 
 def after_commit(do: Callable[..., Any], *arguments: Any) -> None:

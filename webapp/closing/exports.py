@@ -1,15 +1,16 @@
 """Exports of submissions, standings, scores, grades and the audit log, and the results bundle."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from flask import Blueprint, Response, stream_with_context
 from pydantic import Field
 
 from grader.errors import ErrorKind, OrganizerRefusal
-from grader.models import Competition, Role
+from grader.models import Role
 from grader.services.closing import tables
 from grader.services.closing.tables import TableKind
 from webapp.http.context import reading, require_role
@@ -38,34 +39,30 @@ def export_csv(ask: Ask, query: ExportQuery, kind: str) -> Response:
     if table is TableKind.GRADES:  # with personal data
         require_role(ask.session, competition.slug, Role.EDITOR)
     tables.require_there(ask.session, competition=competition, kind=table, version_number=query.version)
-    pieces = _pieces(competition, table, query.version)
-    return _stream(pieces, "text/csv", f"{competition.slug}-{table}.csv")
+    write = partial(tables.write, competition=competition, kind=table, version_number=query.version)
+    return _stream(write, "text/csv", f"{competition.slug}-{table}.csv")
 
 
 @EXPORTS.read("/results.zip", None, endpoint="bundle", file="application/zip")
 def export_results(ask: Ask) -> Response:
     """Return the results bundle, after the reveal: CSV tables, the published solution and a README."""
     tables.require_revealed(ask.competition)
-    return _stream(_bundle(ask.competition), "application/zip", f"{ask.competition.slug}-results.zip")
+    write = partial(tables.write_bundle, competition=ask.competition, storage=current_site().storage)
+    return _stream(write, "application/zip", f"{ask.competition.slug}-results.zip")
 
 
-def _stream(pieces: Iterator[str] | Iterator[bytes], mimetype: str, name: str) -> Response:
+def _stream(write: Callable[[Any], Iterator[Any]], mimetype: str, name: str) -> Response:
     """Stream an export unless this web process is sending as many as it can without delaying others."""
+
+    def pieces() -> Iterator[Any]:
+        with reading() as session:
+            yield from write(session)
+
     if not slots.acquire(blocking=False):
         message, wait = "Other exports are running. Try again in 15 seconds.", timedelta(seconds=15)
         raise OrganizerRefusal("exports_running", ErrorKind.NOT_YET, message, retry_after=wait)
-    answer = Response(stream_with_context(pieces), mimetype=mimetype)
+    answer = Response(stream_with_context(pieces()), mimetype=mimetype)
     answer.call_on_close(slots.release)
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     answer.headers["Cache-Control"] = "no-store"
     return answer
-
-
-def _bundle(competition: Competition) -> Iterator[bytes]:
-    with reading() as session:
-        yield from tables.write_bundle(session, competition=competition, storage=current_site().storage)
-
-
-def _pieces(competition: Competition, kind: TableKind, number: int | None) -> Iterator[str]:
-    with reading() as session:
-        yield from tables.write(session, competition=competition, kind=kind, version_number=number)

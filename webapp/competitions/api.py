@@ -10,6 +10,7 @@ from grader import db
 from grader.models import CompetitionState, EntryMode
 from grader.services.competitions import announcements, lookup, phases
 from grader.services.identity.api_tokens import Scope
+from grader.services.site.paging import slice_of_list
 from grader.visibility import Anonymity, Feedback, Phase
 from webapp.competitions.announcements import AnnouncementLine
 from webapp.competitions.views import CompetitionView
@@ -104,7 +105,7 @@ class CompetitionPages(Answer):
 @PERSONAL.read("/competitions", CompetitionList)
 def competition_list(ask: Ask, query: Asked) -> CompetitionList:
     """List the competitions, newest first."""
-    found = lookups.listed_slice(ask.session, part=query.part)
+    found = slice_of_list(lookups.listed(ask.session), key=lambda each: each.id, part=query.part)
     views = [CompetitionView(each, ask.now) for each in found.rows]
     lines = [CompetitionLine.of(view, rows=view.row_count) for view in views]
     return CompetitionList(competitions=lines, **ending(found))

@@ -58,11 +58,6 @@ def format_saved(slug: str) -> None:
         formatting.format_waiting(current_site().database, slug=slug)
 
 
-def figure_url(slug: str, figure: FigureSource) -> str:
-    """Return the URL of a figure."""
-    return base(slug) + figure.url.removeprefix("figures/")
-
-
 def _with_addresses(html: Markup, slug: str) -> Markup:
     """Insert the site's figure URLs into HTML. Texts cannot contain a quoted `src` of their own."""
     source = '<img src="'

@@ -164,7 +164,9 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
         "metric_is_fixed": METRIC_IS_FIXED,
         "has_metric_file": receiving.may_upload_metrics(),
         "previews": {name: texts.drawn(str(fields[name].text)) for name in TEXTS},
-        "figures": [(each, prose.figure_url(competition.slug, each)) for each in texts.figures],
+        "figures": [
+            (each, prose.base(competition.slug) + each.url.removeprefix("figures/")) for each in texts.figures
+        ],
         "new_figure": "",
         "check_states": STATES,
         "check": next(iter(check_jobs.newest(session, competition=competition, limit=1)), None),
@@ -186,8 +188,8 @@ def organized_settings(ask: Ask) -> SettingsAnswer:
 @SETUP.read("/settings.toml", None, file="application/toml")
 def settings_text(ask: Ask) -> Response:
     """Return the settings as a TOML file for `fairboard competition create` and `apply`."""
-    text = settings_file.write(ask.competition.slug, competition_settings.of(ask.competition))
-    return Response(text, mimetype="application/toml")
+    settings = competition_settings.of(ask.competition)
+    return Response(settings_file.write(ask.competition.slug, settings), mimetype="application/toml")
 
 
 def _settings(competition: Competition, now: datetime) -> dict[str, Any]:

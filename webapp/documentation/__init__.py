@@ -2,18 +2,12 @@
 
 from pathlib import Path
 
-from flask import Blueprint, Flask, send_from_directory
+from flask import Blueprint, send_from_directory
 from flask.typing import ResponseReturnValue
 
 SITE = Path(__file__).with_name("site")
 URL = "/docs"
 blueprint = Blueprint("documentation", __name__, url_prefix=URL)
-
-
-def init_app(app: Flask) -> None:
-    """Register the pages, and the template function that links to them."""
-    app.register_blueprint(blueprint)
-    app.add_template_global(docs_url)
 
 
 def docs_url(chapter: str = "", anchor: str = "") -> str:

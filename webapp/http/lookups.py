@@ -12,7 +12,7 @@ from grader import db
 from grader.models import Competition, CompetitionState, Team
 from grader.services.competitions import lookup, organizers, phases
 from grader.services.identity.api_tokens import Scope, require_scope
-from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
+from grader.services.site.paging import Page, page_of_list
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Opened
 from grader.services.teams import mail, participations, waiting
@@ -99,11 +99,6 @@ def _current_stages(competitions: list[Competition], states: Mapping[int, int]) 
             waits = states[each.id] == SOON and states[each.previous_stage_id] <= SOON
             hidden.add(each.id if waits else each.previous_stage_id)
     return [each for each in competitions if each.id not in hidden]
-
-
-def listed_slice(session: Any, *, part: Part) -> Slice[Competition]:
-    """Return a slice of the competitions visible to the current user, newest first."""
-    return slice_of_list(listed(session), key=lambda each: each.id, part=part)
 
 
 def listed(session: Any) -> list[Competition]:

@@ -59,10 +59,6 @@ class PersonList(Answer):
     next: str | None
 
 
-class SuspensionReason(Reasoned):
-    """The reason of a suspension, which the suspended user sees at the next login."""
-
-
 class ResetLink(Answer):
     """A password reset link; it is shown only once."""
 
@@ -134,10 +130,11 @@ def unlink_identity(act: Act, user_id: int, identity_id: int) -> str:
 
 
 @PEOPLE.act("/<int:user_id>/suspend", form="suspend", back=person_list, status=204)
-def suspend_person(act: Act, sent: SuspensionReason, user_id: int) -> str:
+def suspend_person(act: Act, sent: Reasoned, user_id: int) -> str:
     """Suspend an account: its sessions, tokens and links end, and its teams keep their results.
 
-    The person cannot create another account with the same verified address or login.
+    The person sees the reason at the next login, and cannot create another account with the same verified
+    address or login.
     """
     person = _person(act, user_id)
     suspensions.suspend(act, user=person, reason=sent.reason, secret=current_site().settings.secret())

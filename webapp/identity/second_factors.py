@@ -148,8 +148,7 @@ def add_factor(act: Act) -> tuple[SecondFactor, list[str]]:
         keep=g.login,
     )
     cookie[STEP] = second_factors.renew(act.session, step=step, now=act.now)
-    codes = second_factors.new_recovery_codes(act) if is_first else []
-    return added, codes
+    return added, second_factors.new_recovery_codes(act) if is_first else []
 
 
 @PAGE.act(
@@ -211,8 +210,7 @@ def _expired() -> Refusal:
 
 
 def _wrong() -> Refusal:
-    message = "This code or passkey is wrong."
-    return Refusal("wrong_factor", ErrorKind.MISMATCH, message)
+    return Refusal("wrong_factor", ErrorKind.MISMATCH, "This code or passkey is wrong.")
 
 
 def _proof() -> Proof:

@@ -34,9 +34,8 @@ LOGGED_IN = "You are already logged in. An expired login attempt was ignored."
 @blueprint.get("/login/with/<provider>")
 def log_in_with(provider: str) -> ResponseReturnValue:
     """Redirect to a provider's login page."""
-    client = _client(provider)
     try:
-        return redirect(_begin(client, invitation=request.args.get("invitation", "")), 303)
+        return redirect(_begin(_client(provider), invitation=request.args.get("invitation", "")), 303)
     except ParticipantError as error:
         return _login_page(error)
 
@@ -154,8 +153,9 @@ def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any
         now = db.now(session)
         known = identities.arrive(session, provider=provider, claims=claims, settings=site.settings, now=now)
         if known.user is not None:
-            target = auth.safe_target(flow["next"])
-            return auth.log_in_within(session, known.user, target=target, provider=provider)
+            return auth.log_in_within(
+                session, known.user, target=auth.safe_target(flow["next"]), provider=provider
+            )
         identities.require_may_sign_up(
             session, provider=provider, settings=site.settings, invitation=flow["invitation"], now=now
         )

@@ -99,7 +99,7 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
         "maxTeamSize": competition.max_team_size,
         "maxDailySubmissions": competition.max_daily_submissions or 0,
         "submissionsDisabled": competition.paused_at is not None,
-        "evaluationMetric": about.title if about else "Generalized mean of bias AUCs",
+        "evaluationMetric": about.title,
         "isKernelsSubmissionsOnly": False,
         "tags": [],
         "description": "",

@@ -46,13 +46,12 @@ def list_team_public_submissions(session: Any, sent: Fields) -> ResponseReturnVa
     own = rosters.find_team(session, competition=competition, user=g.user)
     steps = score_history.of_teams(session, competition=competition, team_ids=[team.id])[team.id]
     is_own = own is not None and own.id == team.id
-    scale = submissions.scale
     return {
         "submissions": [
             {
                 "id": step.submission_id if is_own else 0,
                 "dateSubmitted": time_text(step.submitted_at),
-                "publicScore": scale.text(step.score_units),
+                "publicScore": submissions.scale.text(step.score_units),
             }
             for step in steps
         ]

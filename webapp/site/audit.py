@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from flask import Blueprint
 
@@ -60,17 +60,6 @@ def _filters(ask: Ask, _: AuditList) -> dict[str, Any]:
 @AUDIT.read("", AuditList, endpoint="index", page="site/audit.html", extra=_filters)
 def audit_list(ask: Ask, query: AuditQuery) -> AuditList:
     """List the audit entries of a competition, newest first."""
-    return _audit(ask, query)
-
-
-@OF_SITE.read("/audit", AuditList)
-def site_audit_list(ask: Ask, query: AuditQuery) -> AuditList:
-    """List the audit entries of the site itself and of deleted drafts, newest first."""
-    return _audit(ask, query)
-
-
-def _audit(ask: Ask, query: AuditQuery) -> AuditList:
-    """Return audit entries with current names, using the fields of the export."""
     competition = ask.competition if "slug" in ask.given else None
     found, names = log.list_after(
         ask.session, competition=competition, action=query.action, person=query.by, part=query.part
@@ -87,6 +76,12 @@ def _audit(ask: Ask, query: AuditQuery) -> AuditList:
         for entry in found.rows
     ]
     return AuditList(entries=lines, **ending(found))
+
+
+@OF_SITE.read("/audit", AuditList)
+def site_audit_list(ask: Ask, query: AuditQuery) -> AuditList:
+    """List the audit entries of the site itself and of deleted drafts, newest first."""
+    return cast(AuditList, audit_list.run(ask, query))
 
 
 def changes_of(entry: AuditEntry) -> list[tuple[str, str, str]]:

@@ -117,11 +117,10 @@ def _roles(job: OrganizerJob) -> dict[str, ColumnRole]:
 
 def _more(ask: Ask, shown: SolutionAnswer) -> Mapping[str, Any]:
     live = ask.competition.live_scoring_version
-    chosen = metric.of(ask.competition).metric
     return {
         "states": checklist.sections(ask),
         "stored": live and live.solution,
-        "sample": metrics.sample_solution(chosen),
+        "sample": metrics.sample_solution(metric.of(ask.competition).metric),
         "report": live and live.solution.report,
         "ticks": _ticks(ask),
         "file_limit_bytes": SIZE_CAP,
@@ -177,8 +176,7 @@ def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
 )
 def solution_check(ask: Ask, job_id: int) -> SolutionCheck:
     """Return the progress of the check of a solution, then its report and the roles of the columns."""
-    job = check_jobs.get(ask.session, competition=ask.competition, job_id=job_id)
-    return _check(ask.competition, job)
+    return _check(ask.competition, check_jobs.get(ask.session, competition=ask.competition, job_id=job_id))
 
 
 @SOLUTION.read("/<int:job_id>/changes.csv", None, endpoint="changes", file="text/csv")
@@ -246,8 +244,7 @@ def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> 
     for each in prepared:
         each.hold(act)
     file, *tests = (UploadedFile.of(each.name, each.blob) for each in prepared)
-    job = check_jobs.add(act, file=file, test=tests[0] if tests else None)
-    return started(act, job)
+    return started(act, check_jobs.add(act, file=file, test=tests[0] if tests else None))
 
 
 @SOLUTION.act(

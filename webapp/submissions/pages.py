@@ -62,8 +62,8 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     found, summary = ask.shown["found"], ask.shown["summary"]
     submission, is_organizers = found.submission, found.viewer is Viewer.ORGANIZER
     rescored = publication.scores_of_team(session, competition=competition, team=submission.team, now=now)
-    is_open = selections.is_open(competition, now, submission.team)
-    can_select = is_open and not submission.team.is_disqualified
+    is_out = submission.team.is_disqualified
+    can_select = selections.is_open(competition, now, submission.team) and not is_out
     choice = None
     if found.is_own and can_select:
         choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
@@ -111,9 +111,11 @@ def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
 
 
 def _summary(ask: Ask, found: Opened) -> submission_results.Overview:
-    phase = phases.phase(found.submission.competition, ask.now)
     return submission_results.summary(
-        ask.session, submission=found.submission, viewer=found.viewer, phase=phase
+        ask.session,
+        submission=found.submission,
+        viewer=found.viewer,
+        phase=phases.phase(found.submission.competition, ask.now),
     )
 
 

@@ -48,11 +48,6 @@ def door(state: Situation, refused: ParticipantError | None, view: CompetitionVi
     }
 
 
-def _can_select(state: Situation) -> bool:
-    is_out = state.team is not None and state.team.is_disqualified
-    return selections.is_open(state.competition, state.now, state.team) and not is_out
-
-
 OWN = Surface(blueprint, tag=TAG, role=Access.USER)
 
 
@@ -61,7 +56,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
     session, state, choice = ask.session, ask.shown["state"], ask.shown["would_count"]
     competition, team, view = state.competition, state.team, ask.competition_view
     standings = Standings(session, lookup.live(competition).id, Split.PUBLIC)
-    standing = standings.entry_of(team.id) if team else None
+    best = standings.entry_of(team.id) if team else None
     is_out = team is not None and team.is_disqualified
     outcome = None
     if team is not None and view.is_revealed and not state.is_test:
@@ -73,12 +68,12 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         "file_limit_bytes": accepting.size_cap(competition),
         "other_labels": intake.other_labels(session, competition_id=competition.id),
         "choice": None if is_out else choice,
-        "best_id": standing.submission_id if standing else None,
+        "best_id": best.submission_id if best else None,
         "selectable": {each.id for each in ask.shown["rows"] if selections.is_selectable(each)},
         "outcome": outcome,
         "results": {each.submission_id: each for each in outcome.lines} if outcome else {},
         "reason_words": REASONS,
-        "can_select": _can_select(state),
+        "can_select": selections.is_open(competition, state.now, team) and not is_out,
         "selection_closes_at": selections.closes_at(competition, team),
         **context(state, ask.problem),
     }
@@ -94,8 +89,9 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
     choice, known = None, dict[int, OwnScore]()
     if state.team is not None:
-        version = lookup.live(competition)
-        scores = score_history.own_scores(session, team=state.team, version=version, allowed=allowed)
+        scores = score_history.own_scores(
+            session, team=state.team, version=lookup.live(competition), allowed=allowed
+        )
         known = {each.submission.id: each for each in scores}
         if not state.is_test:
             choice = selections.would_count(session, competition=competition, team=state.team, now=now)

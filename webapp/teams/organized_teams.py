@@ -265,14 +265,13 @@ def rename_division(act: Act, sent: DivisionName) -> int:
 def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
     """Disqualify a team: its members are notified, and it cannot submit until it is reinstated."""
     team = decisions.disqualify(act, team=_name(act, team_id), reason=sent.reason)
-    why = team.disqualification_reason
     confirm(
         Question(
             heading=f"Disqualify {team.name}?",
             sentences=(
                 "The team is removed from every leaderboard, and the teams below it move up.",
                 "It can no longer submit files.",
-                f"Its members see this reason on the competition's pages: {why}",
+                f"Its members see this reason on the competition's pages: {team.disqualification_reason}",
                 "The public log shows the disqualification, but not the reason.",
                 "You can reinstate the team later.",
             ),
@@ -311,8 +310,7 @@ def grant_submissions_to_all(act: Act, sent: GrantRequest) -> Grant:
 
 
 def _grant(act: Act, sent: GrantRequest, team: Team | None) -> Grant:
-    given = grants.grant(act, team=team, day=sent.day, count=sent.count, reason=sent.reason)
-    return _grant_line(given)
+    return _grant_line(grants.grant(act, team=team, day=sent.day, count=sent.count, reason=sent.reason))
 
 
 def _after_previous(session: Any, slug: str, **_: Any) -> Competition:
