@@ -102,14 +102,9 @@ def measuring(metric: Metric, truth: Columns, rows: RowArray) -> Callable[[Any],
         others = (metric.score(part, encoded) for part in parts)
         values = [{"score": each.score, **each.terms} for each in others]
         names = [name for name in ("score", *result.terms) if all(name in each for each in values)]
-        influences = {name: _influences(np.array([each[name] for each in values])) for name in names}
+        scale = np.sqrt((count - 1) / count)
+        without = {name: np.array([each[name] for each in values]) for name in names}
+        influences = {name: scale * (each.mean() - each) for name, each in without.items()}
         return Measured(result.score, influences, STUDENT)
 
     return measured
-
-
-def _influences(without: FloatArray) -> FloatArray:
-    """Return the influences of groups from the values without each of them."""
-    count = without.size
-    influences: FloatArray = np.sqrt((count - 1) / count) * (without.mean() - without)
-    return influences

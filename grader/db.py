@@ -335,7 +335,10 @@ def _milliseconds(seconds: float) -> int:
 
 def _configure_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # This prevents the driver from starting transactions.
-    connection.create_function("lower", 1, _lower, deterministic=True)  # SQLite's own ignores umlauts.
+    # SQLite's own function ignores umlauts.
+    connection.create_function(
+        "lower", 1, lambda text: None if text is None else str(text).lower(), deterministic=True
+    )
     cursor = connection.cursor()
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
@@ -345,10 +348,6 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
-
-
-def _lower(text: str | None) -> str | None:
-    return text if text is None else str(text).lower()
 
 
 def _begin_in_turn(queue: threading.Lock, connection: Connection) -> None:

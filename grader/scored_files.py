@@ -114,7 +114,7 @@ def read_truth(
         raise ValueError(f"{name} has one column, so it needs no names of several columns.")
     renamed = expected
     if not is_over_columns:
-        renamed = tuple(_named(column, target or _label_of(source)) for column in expected)
+        renamed = tuple(replace(column, name=target or _label_of(source)) for column in expected)
     read = read_targets(
         source,
         numbers={
@@ -234,10 +234,6 @@ def _label_of(source: Path | bytes | BinaryIO) -> str:
     return labels[0]
 
 
-def _named(column: ColumnSpec, name: str) -> ColumnSpec:
-    return ColumnSpec(name, column.kind, column.lowest, column.highest)
-
-
 def _values(column: ColumnSpec, table: Columns, options: Options) -> NDArray[Any]:
     """Return the true values: numbers, or the positions of classes."""
     if column.kind is ColumnKind.NUMBER:
@@ -272,7 +268,6 @@ def _too_many_groups(name: str, column: Categories) -> FileProblem:
 def _unknown_classes(
     name: str, categories: Categories, allowed: PredictedColumn, table: Columns
 ) -> FileProblem:
-    assert table.row_ids is not None  # noqa: S101 (an id column was read)
     is_unknown = [allowed.codes_in(text.encode()) is None for text in categories.values]
     unknown = [text for text, is_so in zip(categories.values, is_unknown, strict=True) if is_so]
     rows = np.flatnonzero(np.array(is_unknown)[categories.codes]).tolist()

@@ -129,7 +129,8 @@ class BiasMetric:
         """Compute the values of one file on one split; raise UnsuitableTruth if the score is undefined."""
         counts = count_ranks(prepared.data, encoded[prepared.rows])
         values, score = self._report(counts)
-        return MetricResult(score, _defined(values), counts.as_dict())
+        terms = {name: value for name, value in values.terms.items() if value is not None}
+        return MetricResult(score, terms, counts.as_dict())
 
     def measured(self, prepared: PreparedRows, encoded: RankArray) -> Measured:
         """Return the score of one file on one split with the influences of the rows."""
@@ -175,7 +176,3 @@ class BiasMetric:
         if values.score is None:
             raise UnsuitableTruth([str(each) for each in values.undefined if each.affects_score])
         return values, values.score
-
-
-def _defined(values: BiasReport) -> dict[str, float]:
-    return {name: value for name, value in values.terms.items() if value is not None}

@@ -153,18 +153,14 @@ def exact_score(terms: Mapping[str, Decimal | None], settings: MetricSettings) -
     defined = {name: term for name, term in terms.items() if term is not None}
     if any(weights[name] for name in terms.keys() - defined.keys()):
         return None
-    return _weighted_mean(defined, settings)
+    # Dividing by the exact sum of the weights makes the score of four equal terms exactly equal to the terms.
+    # The terms are added in the order of the settings, so that the result is reproducible.
+    exact = {name: Decimal(weight) for name, weight in weights.items() if name in defined}
+    with localcontext(EXACT):
+        total = sum((weight * defined[name] for name, weight in exact.items()), Decimal(0))
+        return total / sum(exact.values())
 
 
 def rounded(value: Decimal | None) -> float | None:
     """Return the nearest float64."""
     return None if value is None else float(value)
-
-
-def _weighted_mean(terms: Mapping[str, Decimal], settings: MetricSettings) -> Decimal:
-    # Dividing by the exact sum of the weights makes the score of four equal terms exactly equal to the terms.
-    # The terms are added in the order of the settings, so that the result is reproducible.
-    weights = {name: Decimal(weight) for name, weight in settings.weights.as_dict().items() if name in terms}
-    with localcontext(EXACT):
-        total = sum((weight * terms[name] for name, weight in weights.items()), Decimal(0))
-        return total / sum(weights.values())

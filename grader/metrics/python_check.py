@@ -134,7 +134,7 @@ def check_files(
     direction = Direction.LOWEST if lowest else Direction.HIGHEST
     chosen = PythonSettings(direction=direction, nonnegative=nonnegative, arguments=arguments or {})
     settings, usage = settings_of(true, predicted, chosen), true.table.usage
-    ids = np.array(list(true.row_ids), np.int64 if settings.id in settings.whole else object)
+    ids = np.array(list(true.table.row_ids), np.int64 if settings.id in settings.whole else object)
     rows = np.argsort(ids)
     rows = rows if usage is None else rows[usage[rows] != USAGE_CODES["ignored"]]
     columns = predicted.at(list(map(str, ids[rows].tolist())))

@@ -5,7 +5,6 @@ made-up labels, so that its messages, which participants see, cannot contain a l
 """
 
 import ast
-import enum
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -59,13 +58,6 @@ REASONS: Mapping[CallStatus, str] = {
 EXHAUSTED = frozenset({CallStatus.MEMORY, CallStatus.TIME, CallStatus.DIED, CallStatus.BAD_REPLY})
 
 
-class MetricSignature(enum.StrEnum):
-    """The functions that a metric.py may define: Kaggle's or MLE-bench's."""
-
-    SCORE = "score"
-    GRADE = "grade"
-
-
 class UnsuitableSource(ValueError):
     """A metric.py that cannot be used."""
 
@@ -83,10 +75,13 @@ class MetricFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MetricSource:
-    """The text of a metric.py, its signature, and the hash under which it is stored."""
+    """The text of a metric.py, its function, and the hash under which it is stored.
+
+    The function is Kaggle's `score` or MLE-bench's `grade`.
+    """
 
     text: str
-    signature: MetricSignature
+    function: str
     sha256: str
 
     @classmethod
@@ -106,9 +101,9 @@ class MetricSource:
         defined = {each.name: each.args for each in tree.body if isinstance(each, ast.FunctionDef)}
         counts = {name: len(each.posonlyargs + each.args) for name, each in defined.items()}
         if counts.get("score", 0) >= 3:
-            return cls(text, MetricSignature.SCORE, sha256)
+            return cls(text, "score", sha256)
         if counts.get("grade", 0) >= 2:
-            return cls(text, MetricSignature.GRADE, sha256)
+            return cls(text, "grade", sha256)
         raise UnsuitableSource(
             "metric.py must define score(solution, submission, row_id_column_name) or "
             "grade(submission, answers)."
@@ -191,7 +186,7 @@ class PythonMetric:
     ) -> "PythonMetric":
         """Return the metric of a scoring version's settings; without its source, it only describes itself."""
         parameters = PythonSettings.from_dict(settings["python"])
-        known = MetricSource("", MetricSignature.GRADE, settings["source"])
+        known = MetricSource("", "", settings["source"])
         return cls(
             known if source is None else MetricSource.of(source), parameters, sandbox or SandboxClient()
         )
@@ -265,7 +260,7 @@ class PythonMetric:
         submission = {each: values[prepared.rows] for each, values in encoded.items()}
         return SandboxRequest(
             self.source.text,
-            self.source.signature.value,
+            self.source.function,
             len(self.settings.terms),
             solution=prepared.data,
             submission={name: prepared.data[name]} | submission,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairboard.interface import ColumnKind, ColumnSpec
-from grader.files import ColumnRole, ColumnRoles, RowIds, Solution, guess_columns
+from grader.files import ColumnRole, ColumnRoles, Solution, guess_columns
 from grader.files.reading.numbers import number_of
 from grader.files.solution.columns import Categories
 from grader.files.solution.columns import Columns as TableColumns
@@ -52,12 +52,6 @@ class PythonTable:
         labels = dict.fromkeys(names, ColumnRole.LABEL) | dict.fromkeys(groups, ColumnRole.SLICE)
         return cls(identifier, table, ColumnRoles(dict(found.by_column) | labels), names)
 
-    @property
-    def row_ids(self) -> RowIds:
-        """The ids in the order of the file."""
-        assert self.table.row_ids is not None  # noqa: S101 (an id column was read)
-        return self.table.row_ids
-
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
         """int64, float64 with NaN for blanks, or objects with an empty text for blanks."""
@@ -65,7 +59,7 @@ class PythonTable:
 
     def at(self, ids: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return the rows with these ids in this order; raise ValueError if any is missing."""
-        places = {name: place for place, name in enumerate(self.row_ids)}
+        places = {name: place for place, name in enumerate(self.table.row_ids)}
         order = [places.get(name, -1) for name in ids]
         if missing := order.count(-1):
             raise ValueError(f"Ids of the solution that are not in the sample submission: {missing:,}.")
@@ -114,7 +108,8 @@ def settings_of(
         for name in {name for table in tables for name in table.columns}
         if all(table.columns[name].dtype.kind == "i" for table in tables if name in table.columns)
     }
-    if solution.row_ids.are_integers and solution.row_ids.longest <= _INTEGER_DIGITS:
+    row_ids = solution.table.row_ids
+    if row_ids.are_integers and row_ids.longest <= _INTEGER_DIGITS:
         whole.add(solution.id)
     return replace(
         settings,

@@ -149,11 +149,6 @@ class Scale:
         """Return a change of a displayed score with its sign, such as ``+0.00120``."""
         return f"{'+' if self.exact(units) > 0 else ''}{self.text(units)}"
 
-    @property
-    def worse(self) -> str:
-        """The place of worse scores: above or below others."""
-        return "above" if self.is_lowest_best else "below"
-
     def band(self, units: int, step: float) -> int:
         """Return the worst end of the band of width `step` that contains a score."""
         step_units = max(round(step * 10.0**self.decimals), 1)

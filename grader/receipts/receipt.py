@@ -102,6 +102,7 @@ def _receipt(data: Mapping[str, Any]) -> Receipt:
     if form != FORM:
         raise InvalidReceipt(f"The receipt has format {form}, but this version supports only format {FORM}.")
     solution, identities = data["solution"], data["solution"].get("identities")
+    bytes.fromhex(solution.get("nonce") or "")
     is_bias = "name" not in data["settings"]
     if is_bias:
         RecountSettings.from_dict(data["settings"])
@@ -115,18 +116,12 @@ def _receipt(data: Mapping[str, Any]) -> Receipt:
         metric_code_version=data["metric_code_version"],
         splits={name: _split(split, is_bias=is_bias) for name, split in data["splits"].items()},
         commitment=solution["commitment"],
-        nonce=_hexadecimal(solution.get("nonce")),
+        nonce=solution.get("nonce"),
         label=solution.get("label"),
         identities=None if identities is None else tuple(identities),
         exactness=data.get("exactness"),
         decimals=None if "decimals" not in data else int(data["decimals"]),
     )
-
-
-def _hexadecimal(nonce: str | None) -> str | None:
-    if nonce is not None:
-        bytes.fromhex(nonce)
-    return nonce
 
 
 def _split(data: Mapping[str, Any], *, is_bias: bool) -> SplitReceipt:

@@ -100,16 +100,11 @@ def verify(
         else:
             digest = hashlib.sha256(solution).hexdigest()
             checks.append(_of_commitment(receipt, digest, nonce))
-            if submission is not None and can_recompute(receipt):
+            if submission is not None and not registry.is_python(receipt.metric_settings):
                 checks += _verify_named(receipt, submission, solution)
     except UNREADABLE as error:
         raise InvalidReceipt(f"A value of the receipt has a wrong type ({error!r}).") from error
     return checks
-
-
-def can_recompute(receipt: Receipt) -> bool:
-    """Return whether the metric is available here; one that organizers wrote is not."""
-    return not registry.is_python(receipt.metric_settings)
 
 
 def _of_commitment(receipt: Receipt, digest: str, nonce: bytes) -> Recheck:

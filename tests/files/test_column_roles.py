@@ -52,8 +52,7 @@ def test_names_are_guessed_in_any_case(header):
 def test_columns_for_analyses_are_stored():
     solution = read_solution(table(), roles=ROLES)
     assert solution.roles.identities == ("female", "black")
-    assert solution.roles.unused == ("comment", "rating")
-    assert solution.roles.kept == ("obscene", "language", "template")
+    assert solution.roles.having(ColumnRole.UNUSED) == ("comment", "rating")
     assert solution.other_labels["obscene"].tolist() == [0.25] * 200
     assert solution.slices["language"].values == ("en", "de")
     assert solution.slices["language"].codes[:4].tolist() == [0, 1, -1, 0]

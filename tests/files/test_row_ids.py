@@ -30,7 +30,7 @@ def located(ids):
 @given(proper_ids)
 def test_ids_survive_a_round_trip_through_their_blob(ids):
     row_ids = RowIds.of(ids)
-    again = RowIds.from_bytes(row_ids.to_bytes())
+    again = RowIds.from_bytes(row_ids.text)
     assert list(again) == ids
     assert len(again) == len(ids)
     assert again == row_ids

@@ -81,10 +81,6 @@ def differing(checks):
     return [check.what for check in checks if not check.holds]
 
 
-def test_receipt_survives_a_json_round_trip(receipt):
-    assert Receipt.from_json(receipt.to_json()) == receipt
-
-
 def test_early_receipt_is_verified_with_the_published_nonce(receipt, canonical):
     early = dataclasses.replace(receipt, nonce=None)
     with pytest.raises(NonceNeeded, match=r"solution-nonce\.txt"):
@@ -101,13 +97,6 @@ def test_receipt_matches_its_original_files(receipt, canonical):
         checks = verify(receipt, submission=SUBMISSION, solution=solution)
         assert differing(checks) == []
         assert len(checks) == 2 + 2 * (3 + 1 + 2 * 7 + 4 + 2)
-
-
-def test_other_submission_is_detected_by_hash_and_counts(receipt):
-    swapped = SUBMISSION.replace(b"\n0,0.0\n", b"\n0,0.99\n")
-    found = differing(verify(receipt, submission=swapped, solution=SOLUTION.encode()))
-    assert "sha256 of the submission" in found
-    assert any("overall_wins" in what for what in found)
 
 
 def test_other_solution_is_detected_even_with_equal_counts(receipt):

@@ -24,7 +24,7 @@ LOG_LOSS = {"name": "multi_class_log_loss", "classes": ["cat", "dog"]}
 @pytest.fixture
 def checked():
     def run(file: bytes, **options) -> CheckerResult | None:
-        return check(BytesIO(file), BytesIO(IDS.to_bytes()), memory_mb=1024, **options)
+        return check(BytesIO(file), BytesIO(IDS.text), memory_mb=1024, **options)
 
     return run
 
@@ -63,12 +63,12 @@ def test_file_on_disk_is_read_from_its_start(tmp_path):
     (tmp_path / "clean.csv").write_bytes(CLEAN)
     with (tmp_path / "clean.csv").open("rb") as file:
         file.read()
-        ids = BytesIO(IDS.to_bytes())
+        ids = BytesIO(IDS.text)
         assert check(file, ids, memory_mb=1024) == CheckerResult([], [])
 
 
 def test_file_that_exhausts_the_memory_is_not_checked():
-    ids = BytesIO(RowIds.of(str(place) for place in range(1_000_000)).to_bytes())
+    ids = BytesIO(RowIds.of(str(place) for place in range(1_000_000)).text)
     huge = b"id,prediction\n" + b"0,0.123456789012345678901234567890\n" * 1_400_000
     assert check(BytesIO(huge), ids, memory_mb=300) is None
 

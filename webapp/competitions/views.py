@@ -70,7 +70,7 @@ class CompetitionView:
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
         self.chosen_for = terms.chosen_for(competition)
-        self.worse = competition.scale.worse
+        self.worse = "above" if competition.scale.is_lowest_best else "below"
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
         self.boards = boards.of(competition, self._version) if self._version else ()

@@ -25,8 +25,8 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
     The exit code is 0 if everything matches the receipt, 1 if anything differs and 2 if a file cannot be
     read.
     """
+    from grader.metrics.registry import is_python
     from grader.receipts import Receipt
-    from grader.receipts.verification import can_recompute
     from grader.receipts.verification import verify as verify_receipt
 
     if solution is None and submission is None:
@@ -56,7 +56,7 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
     click.echo(f"{len(checks):,} {noun} compared; all match the receipt.")
     if any(check.leeway for check in checks):
         click.echo("Sums, and values computed from them, match within 1e-12.")
-    if not can_recompute(parsed):
+    if is_python(parsed.metric_settings):
         click.echo(
             "The score was not recomputed, because the receipt does not contain the metric that the "
             "organizers wrote (metric.py)."

@@ -122,13 +122,9 @@ class RowIds:
             )
         return row_ids
 
-    def to_bytes(self) -> bytes:
-        """Return the ids as a blob of UTF-8 text, one id per line."""
-        return self.text
-
     @classmethod
     def from_bytes(cls, blob: bytes) -> "RowIds":
-        """Create row ids from the output of `to_bytes`; raise ValueError if it is truncated."""
+        """Create row ids from a stored `text`; raise ValueError if it is truncated."""
         if blob and not blob.endswith(b"\n"):
             raise ValueError("The blob of row ids is truncated.")
         return cls(bytes(blob))
@@ -146,16 +142,11 @@ class RowIds:
     @cached_property
     def are_proper(self) -> bool:
         """Whether submissions can refer to every id: all are visible, trimmed and distinct."""
-        return self._are_trimmed and self._are_visible and self._are_distinct
-
-    @cached_property
-    def _are_trimmed(self) -> bool:
         text = b"\n" + self.text
-        return not any(mark in text for mark in _IMPROPER)
-
-    @cached_property
-    def _are_visible(self) -> bool:
-        return self.text.isascii() or INVISIBLE.search(self.text.decode()) is None
+        if any(mark in text for mark in _IMPROPER):
+            return False
+        are_visible = text.isascii() or INVISIBLE.search(text.decode()) is None
+        return are_visible and self._are_distinct
 
     @cached_property
     def _are_distinct(self) -> bool:

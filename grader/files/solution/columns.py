@@ -81,9 +81,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns that were read, in the order of the rows."""
+    """The columns that were read, in the order of the rows; without an id column, their numbers are ids."""
 
-    row_ids: RowIds | None
+    row_ids: RowIds
     usage: NDArray[np.int8] | None
     numbers: dict[str, NDArray[np.float64]]
     texts: dict[str, Categories] = field(default_factory=dict)

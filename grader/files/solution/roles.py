@@ -128,17 +128,6 @@ class ColumnRoles:
         """The column that names the split of each row."""
         return self._first(ColumnRole.USAGE)
 
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """The columns that are only used in analyses."""
-        roles = (ColumnRole.OTHER_LABEL, ColumnRole.SLICE, ColumnRole.PAIR)
-        return tuple(name for role in roles for name in self.having(role))
-
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """The columns that are not used."""
-        return self.having(ColumnRole.UNUSED)
-
 
 def proposed_roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[ColumnGuess, ...]:
     """Propose the role of every column from its name and its values in the first rows.

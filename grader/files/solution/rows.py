@@ -91,7 +91,7 @@ class _SolutionReader:
             self._findings.add("stray_quote", line, like="unreadable_quotes", reason=str(error))
         self._add_rows()
         self._of_ids.is_complete = self._findings.is_complete
-        row_ids = None if self._wanted.id is None else self._row_ids()
+        row_ids = self._row_ids()
         problems = [*self._of_ids.problems(), *self._findings.problems()]
         for findings in self._of_column.values():
             findings.is_complete = self._findings.is_complete
@@ -116,7 +116,9 @@ class _SolutionReader:
             return
         texts = dict(zip(self._wanted.names, zip(*self._rows, strict=True), strict=True))
         lines = self._lines[-len(self._rows) :]
-        if self._wanted.id is not None:
+        if self._wanted.id is None:
+            self._ids += map(str, range(len(self._ids), len(self._lines)))
+        else:
             self._ids += [text.strip(BLANKS) for text in texts[self._wanted.id]]
         if self._wanted.usage is not None:
             for text, line in zip(texts[self._wanted.usage], lines, strict=True):
@@ -171,13 +173,13 @@ class _SolutionReader:
             codes = self._codes[column]
             self._texts[column].append(codes.setdefault(text, len(codes) - 1))
 
-    def _row_ids(self) -> RowIds | None:
-        """Return the ids; if any of them is unusable, add all their problems instead."""
+    def _row_ids(self) -> RowIds:
+        """Return the ids, or none and all their problems if any of them is unusable."""
         try:
             row_ids = RowIds.of(self._ids)
         except ValueError:
-            row_ids = None
-        if row_ids is None or row_ids.longest > _LONGEST_ID:
+            row_ids = RowIds.of([])
+        if not len(row_ids) or row_ids.longest > _LONGEST_ID:
             first_lines: dict[str, int] = {}
             for text, line in zip(self._ids, self._lines, strict=True):
                 self._check_id(text, line, first_lines.setdefault(text, line))
@@ -189,7 +191,7 @@ class _SolutionReader:
             words = {"name": quoted(text), "first": f"{first_line:,}", "most": str(_LONGEST_ID)}
             self._of_ids.add(code, line, _bytes(text), character=partial(invisible_in, text), **words)
 
-    def _columns(self, row_ids: RowIds | None) -> Columns:
+    def _columns(self, row_ids: RowIds) -> Columns:
         return Columns(
             row_ids,
             None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),

@@ -94,7 +94,6 @@ class Solution:
     ) -> "Solution":
         """Return the solution of another metric, from the output of `read_targets`."""
         columns, roles = read
-        assert columns.row_ids is not None  # noqa: S101 (an id column was read)
         first = next(iter(targets.values()), np.empty(0))
         return cls(
             columns.row_ids,
@@ -284,11 +283,10 @@ def _read(source: Source, choice: _Choice) -> Solution:
     columns, problems_of_rows = read_rows(source, SIZE_CAP, wanted, names)
     if problems := [*problems, *problems_of_rows]:
         raise FileRejected(*problems)
-    labels = columns.numbers[known.label]
     return Solution(
-        columns.row_ids or RowIds.of([str(row) for row in range(labels.size)]),
+        columns.row_ids,
         known,
-        labels,
+        columns.numbers[known.label],
         columns.usage,
         identities={name: columns.numbers[name] for name in known.identities},
         slices={name: columns.texts[name] for name in slices},

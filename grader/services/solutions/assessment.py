@@ -224,7 +224,7 @@ def _described(solution: Solution, roles: Mapping[str, ColumnRole] | None) -> di
         "usage": solution.roles.usage,
         "other_labels": list(solution.other_labels),
         "pair": next(iter(solution.roles.having(ColumnRole.PAIR)), None),
-        "unused_columns": list(solution.roles.unused),
+        "unused_columns": list(solution.roles.having(ColumnRole.UNUSED)),
         "roles": {name: role.value for name, role in by_column.items()},
     }
 
@@ -282,7 +282,7 @@ def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | N
 def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
     """Return the position of each new id in the live solution; raise UnusableSolution if the ids differ."""
     place = live_ids.index()
-    texts = new_ids.to_bytes().split(b"\n")[:-1]
+    texts = new_ids.text.split(b"\n")[:-1]
     missing = sorted(text.decode() for text in place.keys() - set(texts))
     unknown = [text.decode() for text in texts if text not in place]
     problems = []

@@ -40,7 +40,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
         raise UnusableSolution(assessed.unscorable)
     row_ids, truth = assessed.row_ids, assessed.truth
     return StoredSolution(
-        row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
+        row_ids_sha256=storage.put(row_ids.text).sha256,
         prepared_sha256=storage.put(truth.to_bytes()).sha256,
         sample_submission_sha256=storage.put(write_sample_submission(row_ids, assessed.rules.columns)).sha256,
         row_count=len(row_ids),

@@ -86,7 +86,7 @@ class Visible(NamedTuple):
 def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
     """Yield the public values of scored rows: row number, id, and row number in test.csv."""
     yield Visible(ROW_NUMBER, scored, scored)
-    texts = row_ids.to_bytes().split(b"\n")[:-1]
+    texts = row_ids.text.split(b"\n")[:-1]
     if row_ids.are_integers and row_ids.longest <= LARGEST_INTEGER_DIGITS:
         yield Visible(ID, scored, np.array(texts).astype(np.int64)[scored])
     else:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairboard import MetricSettings, prepare
+from fairboard import prepare
 
 JUST_BELOW_HALF = 0.49999999999999994
 
@@ -15,10 +15,3 @@ def test_label_of_exactly_one_half_is_positive():
 def test_identity_is_mentioned_from_one_half_and_never_in_a_blank():
     split = prepare([1, 1, 1, 1], {"cat": [0.5, JUST_BELOW_HALF, np.nan, 1.0]})
     assert split.members[0].tolist() == [0, 3]
-
-
-def test_thresholds_are_configurable():
-    settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
-    split = prepare([0.7, 0.8], {"cat": [0.1, 0.09]}, settings=settings)
-    assert split.labels.tolist() == [False, True]
-    assert split.members[0].tolist() == [0]
