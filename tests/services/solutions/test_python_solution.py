@@ -38,7 +38,7 @@ def checked(source, sample=SAMPLE):
     truth = Truth.of(table.solution(), table.table.usage)
     metric = NamedMetric(name="python", source="0" * 64, python=settings.as_dict())
     assert truth.as_written()["name"] == [row.split(",")[3] for row in ROWS]
-    checked, report, problems = python_checked(table.row_ids, truth, read, source.encode(), metric)
+    checked, report, problems = python_checked(table.table.row_ids, truth, read, source.encode(), metric)
     return PythonSettings.from_dict(checked.python), report, problems
 
 
