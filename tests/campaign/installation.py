@@ -21,7 +21,6 @@ from redis import Redis
 from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
-from grader.services.competitions import acting
 from grader.services.identity import accounts, api_tokens
 from grader.services.site.log import Actor
 from grader.services.teams import participations
@@ -35,6 +34,7 @@ from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition
 from tests.fixtures.databases import OwnPostgresql, wheels_server
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.services import as_person
 
 SLUG = "toxicity"
 ORGANIZER = Actor(None, "the campaign")
@@ -97,7 +97,7 @@ class Installation:
                 user = accounts.sign_up(
                     session, name=f"team{number}", password="correct horse", passwords=passwords, now=now
                 )
-                participations.join(acting.as_person(session, competition, user, now=now))
+                participations.join(as_person(session, competition, user, now=now))
                 _, token = api_tokens.create(session, user=user, name="campaign", now=now)
                 tokens.append(token)
         return tokens

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from grader.services.competitions import acting
+from tests.fixtures.services import as_person
 
 
 @pytest.fixture
@@ -14,6 +14,6 @@ def act(service):
     def call(function, competition, user: str, *, after=timedelta(), **given):
         who = service.user(user)
         with service.database.write() as session:
-            return function(acting.as_person(session, competition, who, now=service.now + after), **given)
+            return function(as_person(session, competition, who, now=service.now + after), **given)
 
     return call

@@ -38,7 +38,7 @@ def export_csv(ask: Ask, query: ExportQuery, kind: str) -> Response:
     competition, table = ask.competition, TableKind(kind)
     if table is TableKind.GRADES:  # with personal data
         require_role(ask.session, competition.slug, Role.EDITOR)
-    tables.require_there(ask.session, competition=competition, kind=table, version_number=query.version)
+    tables.version_of(ask.session, competition, table, query.version)
     write = partial(tables.write, competition=competition, kind=table, version_number=query.version)
     return _stream(write, "text/csv", f"{competition.slug}-{table}.csv")
 

@@ -272,7 +272,8 @@ def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> Started:
 )
 def accept_solution(act: Act, job_id: int) -> SolutionAnswer:
     """Accept a checked solution for a draft."""
-    versions.accept_check(act, job_id=job_id)
+    solution = check_jobs.accepted(act.session, competition=act.competition, job_id=job_id)
+    versions.set_first(act, solution=solution)
     return solution_answer(act.session, act.competition)
 
 

@@ -177,8 +177,7 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 
 
 def _state(competition: Competition) -> dict[str, Any]:
-    names = ("state", "closes_at", "revealed_at")
-    return {name: getattr(competition, name) for name in names}
+    return {name: getattr(competition, name) for name in ("state", "closes_at", "revealed_at")}
 
 
 def _selection_is_over(now: datetime) -> ColumnElement[bool]:

@@ -6,7 +6,7 @@ Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
 import enum
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from io import RawIOBase
 from itertools import islice
@@ -64,8 +64,8 @@ class TableKind(enum.StrEnum):
 def write(
     session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
 ) -> Iterator[str]:
-    """Yield an export as CSV in pieces, by default for the live version; see `require_there`."""
-    version = _version(session, competition, kind, version_number)
+    """Yield an export as CSV in pieces, by default for the live version; see `version_of`."""
+    version = version_of(session, competition, kind, version_number)
     columns, rows = _TABLES[kind](session, competition, version)
     yield csv_lines([columns])
     while chunk := list(islice(rows, CHUNK)):
@@ -81,16 +81,10 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
-def require_there(
-    session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
-) -> None:
-    """Raise OrganizerRefusal if `write` would raise it."""
-    _version(session, competition, kind, version_number)
-
-
-def _version(
+def version_of(
     session: Session, competition: Competition, kind: TableKind, number: int | None
 ) -> ScoringVersion | None:
+    """Return the scoring version of an export, if any; raise OrganizerRefusal if the export needs one."""
     version = competition.live_scoring_version
     if number is not None:
         version = session.scalar(
@@ -100,8 +94,7 @@ def _version(
         )
     if version is None and kind not in (TableKind.SUBMISSIONS, TableKind.AUDIT):
         which = "scoring version yet" if number is None else f"scoring version {number}"
-        message = f"This competition has no {which}."
-        raise OrganizerRefusal("nothing_to_export", ErrorKind.NOT_FOUND, message)
+        raise OrganizerRefusal("nothing_to_export", ErrorKind.NOT_FOUND, f"This competition has no {which}.")
     return version
 
 
@@ -301,7 +294,8 @@ def _grades(session: Session, competition: Competition, version: ScoringVersion)
     lines = session.scalars(board).all()
     ranked = {each.team_id: (rank, each) for rank, each in enumerate(lines, 1)}
     headings, cells = _roster_columns(session, competition)
-    result = _result_names(headings)
+    # The names of the results differ from those of the roster's columns.
+    result = tuple(f"fairboard {name}" if name in headings else name for name in _RESULT)
 
     def rows() -> Iterator[Row]:
         for entry, team in students(session, competition):
@@ -335,11 +329,6 @@ def _roster_columns(
         return (), {}
     before = [headings[:place] for place in range(len(headings))]
     return tuple(each + " " * rest.count(each) for each, rest in zip(headings, before, strict=True)), cells
-
-
-def _result_names(headings: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the columns with results, which differ from those of the roster."""
-    return tuple(f"fairboard {name}" if name in headings else name for name in _RESULT)
 
 
 def students(session: Session, competition: Competition) -> Iterator[tuple[RosterEntry, Team | None]]:
@@ -446,8 +435,7 @@ def _files(
         ],
     )
     for kind in (TableKind.STANDINGS, TableKind.SCORES, TableKind.SUBMISSIONS):
-        pieces = write(session, competition=competition, kind=kind)
-        yield f"{kind}.csv", pieces
+        yield f"{kind}.csv", write(session, competition=competition, kind=kind)
     if is_published:
         yield "solution.csv", [storage.read(solution.digest)]
         yield "solution-nonce.txt", [solution.nonce]

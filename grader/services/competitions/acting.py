@@ -90,8 +90,3 @@ def begin(session: Session, *, competition: Competition, actor: Actor, now: date
     """
     locked = lookup.lock(session, competition_id=competition.id)
     return Act(session, locked, actor, now or db.now(session))
-
-
-def as_person(session: Session, competition: Competition, user: User, *, now: datetime | None = None) -> Act:
-    """Lock a competition and return the context of a user's action."""
-    return begin(session, competition=competition, actor=Actor.of(user), now=now)

@@ -72,8 +72,7 @@ def get(session: Session, *, competition: Competition, name: str) -> Figure:
     query = select(Figure).where(Figure.competition_id == competition.id, Figure.name == name)
     figure = session.scalar(query) if is_storable(name) else None
     if figure is None:
-        message = f"This competition has no figure {name!r}."
-        raise Refusal("unknown_figure", ErrorKind.NOT_FOUND, message)
+        raise Refusal("unknown_figure", ErrorKind.NOT_FOUND, f"This competition has no figure {name!r}.")
     return figure
 
 

@@ -77,8 +77,7 @@ def archive(act: Act, *, reason: str = "") -> Competition:
 def unarchive(act: Act, *, reason: str = "") -> Competition:
     """Return an archived competition to its previous state; raise OrganizerRefusal."""
     if act.competition.state is not CompetitionState.ARCHIVED:
-        message = f"{act.competition.slug} is not archived."
-        raise OrganizerRefusal("not_archived", ErrorKind.CONFLICT, message)
+        raise OrganizerRefusal("not_archived", ErrorKind.CONFLICT, f"{act.competition.slug} is not archived.")
     state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED
     sentence = "The competition was unarchived."
     _change(act, state, "competition.unarchive", sentence, reason=reason)

@@ -286,17 +286,14 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
     """Rename teams named after the user, and transfer their leadership to other members."""
     for competition, team, has_others in hand_over_teams(session, user=user):
         if not has_others or team.name_key == user.name_key:
-            neutral = rosters.free_name(
-                session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
-            )
-            rosters.set_name(team, neutral)
+            neutral = f"Team of {names.of_deleted(user.id)}"
+            rosters.set_name(team, rosters.free_name(session, competition=competition, name=neutral))
         session.flush()
 
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, e-mails, uploads, roster entries and login data; withdraw requests."""
-    tables = (AccountLink, AnnouncedUpload, Identity, Mail)
-    for table in (*tables, *FACTORS):
+    for table in (AccountLink, AnnouncedUpload, Identity, Mail, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
     session.execute(
         update(Participation)

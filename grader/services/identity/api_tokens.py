@@ -122,8 +122,7 @@ def revoke(
     """Revoke a user's token and all tokens created with it; raise Refusal."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
-        message = f"This account has no API token {token_id}."
-        raise Refusal("unknown_token", ErrorKind.NOT_FOUND, message)
+        raise Refusal("unknown_token", ErrorKind.NOT_FOUND, f"This account has no API token {token_id}.")
     if asking is not None:
         for scope in token.scopes:
             require_scope(asking, Scope(scope))

@@ -108,8 +108,7 @@ def end_own(session: Session, *, user: User, login_id: int) -> None:
     """End one of a user's sessions; raise Refusal."""
     login = session.get(Login, login_id)
     if login is None or login.user_id != user.id:
-        message = "This session is not yours or has already ended."
-        raise Refusal("unknown_login", ErrorKind.NOT_FOUND, message)
+        raise Refusal("unknown_login", ErrorKind.NOT_FOUND, "This session is not yours or has already ended.")
     session.delete(login)
     session.flush()
 

@@ -223,12 +223,10 @@ def _prototypes() -> dict[str, str]:
     return {
         char: others[0]
         for char, others in alike.items()
-        if len(others) == 1 and len(char) == 1 and (len(alike[others[0]]) > 1 or _precedes(others[0], char))
+        if len(others) == 1
+        and len(char) == 1
+        and (len(alike[others[0]]) > 1 or (-len(others[0]), others[0]) < (-1, char))
     }
-
-
-def _precedes(one: str, other: str) -> bool:
-    return (-len(one), one) < (-len(other), other)
 
 
 def _bare(text: str) -> str:

@@ -35,28 +35,30 @@ class Ceremony:
 
     def creation_options(self, user: User, own: Sequence[SecondFactor]) -> dict[str, Any]:
         """Return the options with which a browser creates a passkey."""
-        options = webauthn.generate_registration_options(
-            rp_id=self.rp_id,
-            rp_name=f"Fairboard at {self.rp_id}",
-            user_id=f"fairboard {user.id}".encode(),
-            user_name=user.name,
-            challenge=self.challenge,
-            authenticator_selection=AuthenticatorSelectionCriteria(user_verification=REQUIRED),
-            exclude_credentials=_descriptors(own),
+        return _as_data(
+            webauthn.generate_registration_options(
+                rp_id=self.rp_id,
+                rp_name=f"Fairboard at {self.rp_id}",
+                user_id=f"fairboard {user.id}".encode(),
+                user_name=user.name,
+                challenge=self.challenge,
+                authenticator_selection=AuthenticatorSelectionCriteria(user_verification=REQUIRED),
+                exclude_credentials=_descriptors(own),
+            )
         )
-        return _as_data(options)
 
     def request_options(self, own: Sequence[SecondFactor]) -> dict[str, Any] | None:
         """Return the options with which a browser uses one of a user's passkeys; None if there is none."""
         if not (allowed := _descriptors(own)):
             return None
-        options = webauthn.generate_authentication_options(
-            rp_id=self.rp_id,
-            challenge=self.challenge,
-            allow_credentials=allowed,
-            user_verification=REQUIRED,
+        return _as_data(
+            webauthn.generate_authentication_options(
+                rp_id=self.rp_id,
+                challenge=self.challenge,
+                allow_credentials=allowed,
+                user_verification=REQUIRED,
+            )
         )
-        return _as_data(options)
 
     def created(self, response: str) -> tuple[str, str, int] | None:
         """Return the id, public key and signature counter of a new passkey; None for an invalid response."""

@@ -463,7 +463,7 @@ class _Source:
         members: Mapping[int, list[str]] = defaultdict(list)
         if not are_hidden:
             mine = TeamMember.competition_id == competition.id
-            members = _members(standings.session, among(TeamMember.team_id, mine))
+            members = members_of(standings.session, among(TeamMember.team_id, mine))
         before: Mapping[int, int] = {}
         if standings.split is Split.PRIVATE:
             before = replace(standings, split=Split.PUBLIC).ranks(None if is_all else ranks)
@@ -594,12 +594,8 @@ def _activity(condition: ColumnElement[bool]) -> Subquery:
     )
 
 
-def members_of(session: Session, team_id: int) -> tuple[str, ...]:
-    """Return the names of a team's members in the order in which they joined."""
-    return tuple(_members(session, TeamMember.team_id == team_id)[team_id])
-
-
-def _members(session: Session, condition: ColumnElement[bool]) -> dict[int, list[str]]:
+def members_of(session: Session, condition: ColumnElement[bool]) -> dict[int, list[str]]:
+    """Return the names of teams' members by team id, in the order in which they joined."""
     members: dict[int, list[str]] = defaultdict(list)
     query = (
         select(TeamMember.team_id, User.name)

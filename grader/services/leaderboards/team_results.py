@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Split, Standing, Submission, Team
+from grader.models import Competition, Split, Standing, Submission, Team, TeamMember
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
 from grader.services.competitions import lookup, team_names
@@ -119,7 +119,7 @@ def awards(
     return [
         Award(
             team=team_names.shown(team, competition, viewer),
-            members=() if are_hidden else members_of(session, team.id),
+            members=() if are_hidden else tuple(members_of(session, TeamMember.team_id == team.id)[team.id]),
             rank=rank,
             team_count=team_count,
             score=scale.text(units),

@@ -201,8 +201,7 @@ def checked_reason(reason: str) -> str:
     """Return a reason as plain text; raise OrganizerRefusal if it is blank."""
     reason = plain_text(reason)
     if not reason:
-        message = "Enter a reason. Everyone can see it."
-        raise OrganizerRefusal("reason_needed", ErrorKind.CONFLICT, message)
+        raise OrganizerRefusal("reason_needed", ErrorKind.CONFLICT, "Enter a reason. Everyone can see it.")
     return reason
 
 

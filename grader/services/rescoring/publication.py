@@ -128,7 +128,16 @@ def _switch(act: Act, version: ScoringVersion, notice: str, lose_scores: bool, a
         public_text=f"All scores now use scoring version {version.number}: {version.reason}",
     )
     if version.notice:
-        _send_notice(session, competition=competition, version=version, now=now)
+        letters.send(
+            session,
+            "rescored",
+            session.scalars(_members(competition)),
+            kind=outbox.Notice.RESULTS,
+            key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
+            competition=competition,
+            version=version,
+            now=now,
+        )
     reach("publish.before_commit")
 
 
@@ -177,22 +186,6 @@ def scores_of_team(
         for old, new in reversed(list(zip(before, after, strict=True)))
         if (old.score or new.score) and new.submission.kind in shown_scores.KINDS
     ]
-
-
-def _send_notice(
-    session: Session, *, competition: Competition, version: ScoringVersion, now: datetime
-) -> None:
-    """E-mail the message to the members of all teams."""
-    letters.send(
-        session,
-        "rescored",
-        session.scalars(_members(competition)),
-        kind=outbox.Notice.RESULTS,
-        key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
-        competition=competition,
-        version=version,
-        now=now,
-    )
 
 
 def count_readers(session: Session, *, competition: Competition) -> int:

@@ -15,7 +15,6 @@ from grader.models import (
 from grader.services.competitions import drafts, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
-from grader.services.solutions import check_jobs
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions.intake import StoredSolution
 from grader.services.submissions import scoring_jobs as jobs
@@ -90,12 +89,6 @@ def set_first(act: Act, *, solution: StoredSolution) -> ScoringVersion:
         },
     )
     return version
-
-
-def accept_check(act: Act, *, job_id: int) -> None:
-    """Use a checked solution for a draft; raise NotAcceptable if it cannot be used."""
-    solution = check_jobs.accepted(act.session, competition=act.competition, job_id=job_id)
-    set_first(act, solution=solution)
 
 
 def copy_solution(act: Act, *, draft: Competition) -> None:

@@ -198,11 +198,12 @@ def _named(job: LeasedJob) -> str:
 
 def are_held(now: datetime) -> ColumnElement[bool]:
     """Return the condition that a claim with an unexpired lease exists on any machine."""
-    held = (
-        exists().where(queue.state == JobState.CLAIMED, queue.lease_until > now)
-        for queue in (ScoringJob, OrganizerJob)
+    return or_(
+        *(
+            exists().where(queue.state == JobState.CLAIMED, queue.lease_until > now)
+            for queue in (ScoringJob, OrganizerJob)
+        )
     )
-    return or_(*held)
 
 
 def holders(session: Session, *, machine: str, now: datetime) -> set[str]:

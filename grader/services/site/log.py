@@ -82,8 +82,7 @@ def public_slice(
 ) -> Slice[tuple[AuditEntry, str]]:
     """Return a slice of the public log with its texts, newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
-    key = AuditEntry.__table__.c.id
-    entries = slice_of_query(session, query, key=key, part=part)
+    entries = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
     known = names(session, entries.rows, has_aliases=competition.is_anonymous)
     return entries.with_rows((each, with_names(each.public_text, known)) for each in entries.rows)
 

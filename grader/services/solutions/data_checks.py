@@ -82,11 +82,8 @@ def _settle(act: Act, file: DataFile, examined: Examined, key: str) -> None:
     else:
         file.check_state = DataCheckState.HELD
     act.session.flush()
-    if file.check_state is DataCheckState.HELD and before is not DataCheckState.HELD:
-        _record_hold(act, file)
-
-
-def _record_hold(act: Act, file: DataFile) -> None:
+    if file.check_state is not DataCheckState.HELD or before is DataCheckState.HELD:
+        return
     findings = found_in(file)
     act.record(
         "data.hold",

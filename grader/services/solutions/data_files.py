@@ -38,8 +38,7 @@ def get(session: Session, *, competition: Competition, name: str) -> DataFile:
     wanted = select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
     file = session.scalar(wanted) if is_storable(name) else None
     if file is None:
-        message = f"This competition has no file {name!r}."
-        raise Refusal("unknown_data_file", ErrorKind.NOT_FOUND, message)
+        raise Refusal("unknown_data_file", ErrorKind.NOT_FOUND, f"This competition has no file {name!r}.")
     return file
 
 
@@ -131,8 +130,7 @@ def allow(act: Act, *, name: str, reason: str = "") -> DataFile:
     """Release a file that is held back; raise OrganizerRefusal."""
     file = get(act.session, competition=act.competition, name=name)
     if file.check_state is not DataCheckState.HELD:
-        message = f"{name} is not held back by its check."
-        raise OrganizerRefusal("not_held", ErrorKind.CONFLICT, message)
+        raise OrganizerRefusal("not_held", ErrorKind.CONFLICT, f"{name} is not held back by its check.")
     seen = checks.found_in(file)
     file.check_state = DataCheckState.ALLOWED
     file.allowed = {"at": act.now.isoformat(), "covers": sorted(checks.covered(file))}

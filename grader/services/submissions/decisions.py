@@ -29,8 +29,7 @@ def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
     """Reinstate a disqualified team on the leaderboards; raise UnknownTeam or OrganizerRefusal."""
     target = moderation.find(act, team)
     if target.disqualified_at is None:
-        message = f"{target.name} is not disqualified."
-        raise OrganizerRefusal("not_disqualified", ErrorKind.CONFLICT, message)
+        raise OrganizerRefusal("not_disqualified", ErrorKind.CONFLICT, f"{target.name} is not disqualified.")
     return _decide(act, target, "reinstate", disqualified_at=None, reason=one_line(reason, REASON_MAX_LENGTH))
 
 

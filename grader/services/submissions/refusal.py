@@ -77,16 +77,17 @@ def refusal(situation: Situation) -> ParticipantError | None:
     refused = _of_competition(competition) or (_of_key(file, earlier) if file else None)
     if refused is not None or situation.repeated is not None:
         return refused
-    identical = _of_bytes(file, earlier) if file else None
+    identical = IdenticalFile(earlier.of_bytes) if file and earlier.of_bytes and not file.again else None
     if situation.is_test:
         return identical
+    other = situation.competes_in
     return (
         of_phase(competition, now, situation.team)
         or participations.refusal(competition, situation.participation, now=now)
         or _of_team(situation.team)
         or identical
         or limits.refusal(situation.allowance, now=now)
-        or _of_other_account(situation)
+        or (participations.competes_elsewhere(other, competition) if other else None)
     )
 
 
@@ -133,24 +134,12 @@ def _of_key(file: SentFile, earlier: Repeats) -> Refusal | None:
     return None
 
 
-def _of_bytes(file: SentFile, earlier: Repeats) -> IdenticalFile | None:
-    """Return the error about bytes that the team has submitted before, or None if they are accepted."""
-    if file.again or earlier.of_bytes is None:
-        return None
-    return IdenticalFile(earlier.of_bytes)
-
-
 def _of_team(team: Team | None) -> Refusal | None:
     if team is None or team.disqualified_at is None:
         return None
     why = team.disqualification_reason
     message = f"Your team cannot submit files because the organizers disqualified it: {why}"
     return Refusal("team_disqualified", ErrorKind.FORBIDDEN, message)
-
-
-def _of_other_account(situation: Situation) -> ParticipantError | None:
-    team = situation.competes_in
-    return None if team is None else participations.competes_elsewhere(team, situation.competition)
 
 
 def _of_competition(competition: Competition) -> NothingToScore | Refusal | None:

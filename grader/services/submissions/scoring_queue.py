@@ -140,7 +140,14 @@ def retry_failed(session: Session, *, now: datetime) -> int:
 
     Each retry allows only one attempt, so that a file that always breaks scoring does not cause a loop.
     """
-    jobs = session.scalars(_broken(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
+    broken = _jobs(
+        _IS_LIVE,
+        ScoringJob.state == JobState.FAILED,
+        ScoringJob.incident.is_not(None),  # the metric would fail again
+        ScoringJob.finished_at <= now - RETRY_INTERVAL,
+        ScoringJob.created_at > now - RETRIED_FOR,
+    )
+    jobs = session.scalars(broken.with_for_update(of=ScoringJob, skip_locked=True)).all()
     errors = len(leased_rows.ERROR_PAUSES[ScoringJob])
     _restart(jobs, error_count=errors, attempt_count=errors + leased_rows.LOST_LEASES - 1, now=now)
     session.flush()
@@ -157,16 +164,6 @@ def _failed_in(competition: Competition) -> Select[ScoringJob]:
     in_use = ScoringVersion.state.in_((ScoringVersionState.LIVE, ScoringVersionState.PREPARING))
     is_its = ScoringVersion.competition_id == competition.id
     return _jobs(is_its, in_use, ScoringJob.state == JobState.FAILED)
-
-
-def _broken(now: datetime) -> Select[ScoringJob]:
-    return _jobs(
-        _IS_LIVE,
-        ScoringJob.state == JobState.FAILED,
-        ScoringJob.incident.is_not(None),  # the metric would fail again
-        ScoringJob.finished_at <= now - RETRY_INTERVAL,
-        ScoringJob.created_at > now - RETRIED_FOR,
-    )
 
 
 def _jobs(*conditions: ColumnElement[bool]) -> Select[ScoringJob]:

@@ -188,14 +188,7 @@ def _figures(competition: Competition, team_id: int | None, now: datetime) -> Se
     granted = select(func.coalesce(today_sum, 0), func.coalesce(func.sum(SubmissionGrant.count), 0)).where(
         SubmissionGrant.competition_id == competition.id, SubmissionGrant.day <= today, whose
     )
-    rejected_at = _oldest_rejection(team_id, competition.max_hourly_rejections, now).scalar_subquery()
-    both = used.subquery().join(granted.subquery(), true())
-    return select(literal(competition.id), *both.c, rejected_at).select_from(both)
-
-
-def _oldest_rejection(team_id: int | None, limit: int, now: datetime) -> Select[datetime | None]:
-    """Return the query for the time of the `limit`-th newest rejection in the last hour."""
-    return (
+    full_since = (
         select(Submission.finished_at)
         .where(
             _of(team_id),
@@ -203,9 +196,12 @@ def _oldest_rejection(team_id: int | None, limit: int, now: datetime) -> Select[
             Submission.finished_at > now - REJECTIONS_COUNT_FOR,
         )
         .order_by(Submission.finished_at.desc(), Submission.id.desc())
-        .offset(limit - 1)
+        .offset(competition.max_hourly_rejections - 1)
         .limit(1)
+        .scalar_subquery()
     )
+    both = used.subquery().join(granted.subquery(), true())
+    return select(literal(competition.id), *both.c, full_since).select_from(both)
 
 
 def _of(team_id: int | None) -> ColumnElement[bool]:

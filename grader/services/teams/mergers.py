@@ -194,7 +194,8 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     for model in (Submission, SubmissionGrant, TeamMember):
         session.execute(update(model).where(model.team_id == taken.id).values(team_id=into.id))
     invitations.end(session, team=taken, now=now)
-    _close_requests(session, taken)
+    for each in of_team(session, team=taken):
+        each.state = RequestState.WITHDRAWN if each.from_team_id == taken.id else RequestState.REFUSED
     into.division, taken.division = into.division or taken.division, None
     extensions = [each.extended_until for each in (taken, into) if each.extended_until is not None]
     into.extended_until = max(extensions, default=None)
@@ -214,12 +215,6 @@ def _free_used_keys(session: Session, taken: Team, into: Team) -> None:
         .values(idempotency_key=None)
         .execution_options(synchronize_session=False)
     )
-
-
-def _close_requests(session: Session, taken: Team) -> None:
-    for each in of_team(session, team=taken):
-        asked_for_it = each.from_team_id == taken.id
-        each.state = RequestState.WITHDRAWN if asked_for_it else RequestState.REFUSED
 
 
 def _open(session: Session, request_id: int, whose: ColumnElement[bool]) -> MergeRequest:

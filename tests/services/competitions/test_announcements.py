@@ -5,8 +5,9 @@ from sqlalchemy import event, select
 
 from grader.errors import OrganizerRefusal
 from grader.models import Mail, User
-from grader.services.competitions import acting, announcements
+from grader.services.competitions import announcements
 from grader.services.teams import participations
+from tests.fixtures.services import as_person
 
 
 def post(service, competition, **given):
@@ -43,7 +44,7 @@ def test_announcement_is_mailed_to_subscribed_participants_with_an_address(servi
     people = {name: service.user(name) for name in ("ada", "bob", "joined", "stranger")}
     service.verify_addresses(*people)
     with service.database.write() as session:
-        participations.join(acting.as_person(session, competition, people["joined"], now=service.now))
+        participations.join(as_person(session, competition, people["joined"], now=service.now))
         session.get_one(User, people["bob"].id).unwanted_notices = ["organizer"]
     post(service, competition, by_mail=True)
     post(service, competition, title="Not by mail")
@@ -62,7 +63,7 @@ def test_mails_to_many_recipients_are_written_in_a_few_statements(service):
         for number, person in enumerate(people):
             user = session.get_one(User, person.id)
             user.email, user.email_verified_at = f"u{number}@example.org", service.now
-            participations.join(acting.as_person(session, competition, user, now=service.now))
+            participations.join(as_person(session, competition, user, now=service.now))
     statements: list[str] = []
     event.listen(service.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     post(service, competition, by_mail=True)

@@ -26,6 +26,7 @@ from tests.fixtures import rescorings
 from tests.fixtures.races import race
 from tests.fixtures.refusals import is_refusal, refused
 from tests.fixtures.rescorings import TESTS, board, drop, publish, roll_back, waiting
+from tests.fixtures.services import as_person
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -171,7 +172,7 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
     current = service.reload(competition)
     assert selections.is_open(current, close + DAY, None) and not phases.is_settled(current)
     with service.database.write() as session:
-        own = acting.as_person(session, competition, service.user("ada"), now=close + DAY)
+        own = as_person(session, competition, service.user("ada"), now=close + DAY)
         picked = selections.select(own, submission_id=1)
         assert picked.is_selected
         with refused("selection_open"):
@@ -181,7 +182,7 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         assert closing.unsettled(session, now=close + DAY) == []
         assert closing.due(session, now=close + DAY) == []
     with service.database.write() as session:
-        own = acting.as_person(session, competition, service.user("ada"), now=close + 2 * DAY)
+        own = as_person(session, competition, service.user("ada"), now=close + 2 * DAY)
         with refused("selection_closed"):
             selections.select(own, submission_id=1)
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]

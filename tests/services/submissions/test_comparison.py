@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from grader.models import JobState, Split
-from grader.services.competitions import acting
 from grader.services.submissions import comparison
 from grader.services.submissions.comparison import DAY, MAX_DAILY
 from grader.visibility import Feedback, Viewer
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.refusals import refused
+from tests.fixtures.services import as_person
 
 SECOND = timedelta(seconds=1)
 
@@ -30,7 +30,7 @@ def ask(service, competition, one, other, *, user="ada", after=timedelta()):
     person = service.user(user)
     with service.database.write() as session:
         return comparison.request(
-            acting.as_person(session, competition, person, now=service.now + after),
+            as_person(session, competition, person, now=service.now + after),
             viewer=Viewer.PARTICIPANT,
             submission_id=one,
             baseline_id=other,

@@ -15,6 +15,7 @@ from grader.services.submissions import selections
 from grader.services.submissions.refusal import CompetitionClosed
 from grader.services.submissions.selections import Reason
 from tests.fixtures.refusals import refused
+from tests.fixtures.services import as_person
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
@@ -36,7 +37,7 @@ def pick(service, submission_id, *, user="ada", now=None, **options):
     person = service.user(user)
     with service.database.write() as session:
         own = session.get_one(Submission, submission_id).competition
-        act = acting.as_person(session, own, person, now=now or service.now)
+        act = as_person(session, own, person, now=now or service.now)
         return selections.select(act, submission_id=submission_id, **options)
 
 

@@ -18,11 +18,12 @@ from grader.models import (
 )
 from grader.services.closing import tables
 from grader.services.closing.tables import TableKind
-from grader.services.competitions import acting, lookup
+from grader.services.competitions import lookup
 from grader.services.submissions import decisions, scoring_queue, submission_search
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
 from grader.services.teams import moderation, team_search, teams
 from tests.fixtures.refusals import refused
+from tests.fixtures.services import as_person
 
 HOUR = timedelta(hours=1)
 
@@ -142,7 +143,7 @@ def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
         service.act(moderation.rename, competition=competition, team="Offensive", name="X", reason="y")
     with service.database.write() as session, refused("name_fixed"):
         here = lookup.get(session, slug=competition.slug)
-        teams.rename(acting.as_person(session, here, user, now=service.now), name="A better one")
+        teams.rename(as_person(session, here, user, now=service.now), name="A better one")
 
 
 def test_disqualified_team_sees_the_reason_and_how_to_appeal(service):

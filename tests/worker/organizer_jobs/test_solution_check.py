@@ -61,7 +61,8 @@ def accept(service, competition, job):
     with service.database.write() as session:
         draft = session.get_one(Competition, competition.id)
         act = acting.begin(session, competition=draft, actor=SHELL, now=service.now)
-        versions.accept_check(act, job_id=job.id)
+        solution = check_jobs.accepted(session, competition=draft, job_id=job.id)
+        versions.set_first(act, solution=solution)
 
 
 def ids_csv(rows=400):
