@@ -235,9 +235,6 @@ def test_phase_of_a_competition_depends_only_on_its_dates():
     ]
     assert stage(close, settled_at=close, selection_deadline=close + moment) is Stage.CLOSED
     assert stage(close, settled_at=close + moment, selection_deadline=close + moment) is Stage.SETTLED
-    assert phases.is_settled(Competition(settled_at=close))
-    assert not phases.is_settled(Competition())
-    assert phases.selection_open_until(Competition(), close) is None
 
 
 def test_closing_now_settles_like_a_scheduled_close_and_moves_default_dates(service):

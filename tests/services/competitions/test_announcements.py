@@ -7,7 +7,6 @@ from grader.errors import OrganizerRefusal
 from grader.models import Mail, User
 from grader.services.competitions import announcements
 from grader.services.teams import participations
-from tests.fixtures.services import as_person
 
 
 def post(service, competition, **given):
@@ -43,8 +42,8 @@ def test_announcement_is_mailed_to_subscribed_participants_with_an_address(servi
     service.submit(competition, user="bob")
     people = {name: service.user(name) for name in ("ada", "bob", "joined", "stranger")}
     service.verify_addresses(*people)
+    service.act(participations.join, competition=competition, user=people["joined"])
     with service.database.write() as session:
-        participations.join(as_person(session, competition, people["joined"], now=service.now))
         session.get_one(User, people["bob"].id).unwanted_notices = ["organizer"]
     post(service, competition, by_mail=True)
     post(service, competition, title="Not by mail")
@@ -58,12 +57,10 @@ def test_announcement_is_mailed_to_subscribed_participants_with_an_address(servi
 
 def test_mails_to_many_recipients_are_written_in_a_few_statements(service):
     competition = service.competition()
-    people = [service.user(f"user {number}") for number in range(40)]
-    with service.database.write() as session:
-        for number, person in enumerate(people):
-            user = session.get_one(User, person.id)
-            user.email, user.email_verified_at = f"u{number}@example.org", service.now
-            participations.join(as_person(session, competition, user, now=service.now))
+    names = [f"user{number}" for number in range(40)]
+    service.verify_addresses(*names)
+    for name in names:
+        service.act(participations.join, competition=competition, user=service.user(name))
     statements: list[str] = []
     event.listen(service.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     post(service, competition, by_mail=True)

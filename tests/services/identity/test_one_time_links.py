@@ -1,13 +1,12 @@
 """One-time links for sign-up, address confirmation and password resets; their e-mails."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import select
 
-from grader.errors import FairboardError
 from grader.models import AccountLink, LinkPurpose, Mail, User
 from grader.services.identity import (
     accounts,
@@ -16,9 +15,11 @@ from grader.services.identity import (
     names,
     one_time_links,
 )
+from grader.services.identity.accounts import InvalidAccount
 from grader.services.identity.passwords import reset
 from grader.services.site import outbox as mail
-from tests.fixtures.refusals import refused
+from tests.fixtures.races import race
+from tests.fixtures.refusals import is_refusal, refused
 
 PASSWORD = "correct horse battery"
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -165,38 +166,17 @@ def test_two_users_cannot_confirm_the_same_address(service):
 @pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords):
     token = service.act(one_time_links.create, purpose=LinkPurpose.SIGN_UP)
-
-    def use(name: str) -> bool:
-        try:
-            service.act(
-                accounts.sign_up_by_link,
-                token=token,
-                secret="s",
-                name=name,
-                password=PASSWORD,
-                passwords=passwords,
-            )
-        except FairboardError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(use, ["Ada", "Bob", "Cleo", "Dan"])) == [False, False, False, True]
+    given = {"token": token, "secret": "s", "password": PASSWORD, "passwords": passwords}
+    use = partial(service.act, accounts.sign_up_by_link, **given)
+    answers = race(*(partial(use, name=name) for name in ("Ada", "Bob", "Cleo", "Dan")))
+    assert [is_refusal(each, "invalid_link") for each in answers].count(True) == 3, answers
 
 
 @pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_sign_ups_with_similar_names_succeeds(service, passwords):
-    def sign_up(name: str) -> bool:
-        try:
-            service.act(accounts.sign_up, name=name, password=PASSWORD, passwords=passwords)
-        except FairboardError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(sign_up, ["paypal", "paypaI", "PAYPAL", "p\u0430ypal"])) == [False] * 3 + [
-            True
-        ]
+    sign_up = partial(service.act, accounts.sign_up, password=PASSWORD, passwords=passwords)
+    answers = race(*(partial(sign_up, name=name) for name in ("paypal", "paypaI", "PAYPAL", "p\u0430ypal")))
+    assert [isinstance(each, InvalidAccount) for each in answers].count(True) == 3, answers
 
 
 def test_link_serves_one_purpose_only(service, passwords):

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from grader.models import Competition, OrganizerJob, OrganizerJobKind
+from grader.models import OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
 from grader.services.site.organizer_jobs import LEASE
 
@@ -15,8 +15,7 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture
 def competition(service):
-    made: Competition = service.competition()
-    return made
+    return service.competition()
 
 
 @pytest.fixture
@@ -34,22 +33,6 @@ def claim(service, job, *, after=timedelta()):
     return service.act(organizer_jobs.claim, job_id=job.id, after=after)
 
 
-def claimed(service, job, *, after=timedelta()):
-    found = claim(service, job, after=after)
-    assert found is not None
-    return found
-
-
-def do(service, act, *, after=timedelta(), **what):
-    return service.act(act, **what, after=after)
-
-
-def reload(service, job):
-    with service.database.read() as session:
-        found: OrganizerJob = session.get_one(OrganizerJob, job.id)
-        return found
-
-
 def waiting(service, lane):
     with service.database.read() as session:
         return organizer_jobs.waiting(session, lane=lane, now=service.now)
@@ -58,7 +41,7 @@ def waiting(service, lane):
 def test_jobs_are_claimed_oldest_first_and_by_one_worker(service, competition):
     first, second = add(service, competition, file="a"), add(service, competition, file="b")
     assert waiting(service, "checks") == first.id
-    assert claimed(service, first).parameters == {"file": "a"}
+    assert claim(service, first).parameters == {"file": "a"}
     assert claim(service, first) is None
     assert waiting(service, "checks") == second.id
 
@@ -78,19 +61,20 @@ def test_checks_of_solutions_and_statistics_have_their_own_lanes(service, compet
 
 
 def test_extended_lease_prevents_other_claims_and_stores_the_progress(service, job):
-    mine = claimed(service, job)
+    mine = claim(service, job)
     progress = {"done": 1, "total": 3, "words": "Reading"}
-    assert do(service, organizer_jobs.extend, after=LEASE - SECOND, claim=mine, progress=progress)
+    assert service.act(organizer_jobs.extend, after=LEASE - SECOND, claim=mine, progress=progress)
     assert claim(service, job, after=LEASE) is None
-    assert reload(service, job).progress == progress
+    with service.database.read() as session:
+        assert session.get_one(OrganizerJob, job.id).progress == progress
 
 
 def test_discarded_job_ends_and_is_no_longer_the_newest(service, competition, job):
-    mine = claimed(service, job)
+    mine = claim(service, job)
     with service.database.write() as session:
         found = organizer_jobs.get(session, competition=competition, job_id=job.id)
         organizer_jobs.dismiss(session, job=found, now=service.now)
-    assert not do(service, organizer_jobs.record, claim=mine, outcome={})
+    assert not service.act(organizer_jobs.record, claim=mine, outcome={})
     with service.database.read() as session:
         kind = OrganizerJobKind.CHECK
         assert organizer_jobs.newest(session, competition=competition, kind=kind) == []

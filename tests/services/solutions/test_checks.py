@@ -83,13 +83,9 @@ def audited(service, action):
 
 def test_solution_as_a_data_file_is_never_released(service, table):
     competition = service.competition()
-    user = service.user("ada")
-    with service.database.write() as session:
-        ada = session.merge(user)
-        ada.email = ada.email_key = "ada@example.org"
-        ada.email_verified_at = service.now
-        act = acting.begin(session, competition=competition, actor=SHELL, now=service.now)
-        organizers.add(act, user=ada, role=Role.EDITOR)
+    service.verify_addresses("ada")
+    editor = {"user": service.user("ada"), "role": Role.EDITOR}
+    service.act(organizers.add, competition=competition, actor=SHELL, **editor)
     table.columns = [f"c{number}" for number in range(table.shape[1])]
     add(service, competition, csv(table))
     assert file(service, competition).check_state is DataCheckState.WAITING

@@ -27,8 +27,7 @@ def competition(service):
 @pytest.fixture
 def version(prepare_version, competition):
     """A scoring version in preparation, with a job for each submission."""
-    prepared: ScoringVersion = prepare_version(competition)
-    return prepared
+    return prepare_version(competition)
 
 
 def claim(service, version, *, limit=10, after=timedelta()):

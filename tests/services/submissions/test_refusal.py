@@ -195,7 +195,6 @@ def test_non_participant_may_upload_if_entry_is_unrestricted():
 def test_kind_of_a_file_follows_from_its_time(of_competition, after, made):
     competition, now = Competition(**of_competition), MOMENT + after
     refused = of_phase(competition, now)
-    assert (of_phase(competition, now) is None) is (refused is None)
     if isinstance(made, SubmissionKind):
         found = situation(of_competition=of_competition, now=now)
         assert (refused, kind(found)) == (None, made)

@@ -90,13 +90,7 @@ def test_team_sees_its_used_and_remaining_submissions(service):
     assert today.resets_at == datetime(2026, 1, 6, tzinfo=UTC)
     tomorrow = allowance(service, competition, after=DAY)
     assert (tomorrow.used_today, tomorrow.left_today, tomorrow.left) == (0, 3, 1)
-
-
-def test_competition_without_limits_has_no_number_of_remaining_submissions(service):
-    competition = service.competition()
-    service.submit(competition)
-    assert allowance(service, competition).left is None
-    assert allowance(service, competition).used_today == 1
+    assert allowance(service, service.competition("unlimited")).left is None
 
 
 def test_total_limit_applies_across_days(service):

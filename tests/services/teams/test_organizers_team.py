@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
+from grader.models import Organizer, Role, Standing, SubmissionKind, Team
 from grader.services.competitions import lifecycle, organizers
 from grader.services.site.paging import FIRST
 from grader.services.submissions import accepting
@@ -26,12 +26,8 @@ def make_organizer(service, competition, name, role=Role.VIEWER):
 @pytest.mark.parametrize("is_admin", [False, True])
 def test_organizers_file_is_hidden_uses_no_limit_and_is_scored(service, is_admin):
     competition = service.competition(max_daily_submissions=1, rules="Be fair.")
-    if is_admin:
-        root = service.user("rosa")
-        with service.database.write() as session:
-            session.get_one(User, root.id).is_admin = True
-        root.is_admin = True
-    else:
+    service.user("rosa", is_admin=is_admin)
+    if not is_admin:
         make_organizer(service, competition, "rosa")
     sent = [service.submit(competition, user="rosa", seed=seed) for seed in range(3)]
     service.score(*sent)

@@ -14,7 +14,6 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
     Team,
-    User,
 )
 from grader.services.closing import tables
 from grader.services.closing.tables import TableKind
@@ -23,7 +22,6 @@ from grader.services.submissions import decisions, scoring_queue, submission_sea
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
 from grader.services.teams import moderation, team_search, teams
 from tests.fixtures.refusals import refused
-from tests.fixtures.services import as_person
 
 HOUR = timedelta(hours=1)
 
@@ -122,9 +120,7 @@ def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
     competition = service.competition()
     service.submit(competition, user="Offensive")
     service.submit(competition, user="bob")
-    with service.database.write() as session:
-        user = session.get_one(User, service.users["Offensive"].id)
-        user.email, user.email_verified_at = "o@example.org", service.now
+    service.verify_addresses("Offensive")
     with refused("team_name_taken"):
         service.act(
             moderation.rename, competition=competition, team="Offensive", name="B0b", reason="It insults."
@@ -141,17 +137,17 @@ def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
         assert "It insults." in session.scalars(select(Mail.body)).one()
     with refused("unknown_team"):
         service.act(moderation.rename, competition=competition, team="Offensive", name="X", reason="y")
-    with service.database.write() as session, refused("name_fixed"):
-        here = lookup.get(session, slug=competition.slug)
-        teams.rename(as_person(session, here, user, now=service.now), name="A better one")
+    with refused("name_fixed"):
+        service.act(
+            teams.rename, competition=competition, user=service.user("Offensive"), name="A better one"
+        )
 
 
 def test_disqualified_team_sees_the_reason_and_how_to_appeal(service):
     competition = service.competition()
     service.submit(competition)
+    service.verify_addresses("ada")
     with service.database.write() as session:
-        user = session.get_one(User, service.users["ada"].id)
-        user.email, user.email_verified_at = "ada@example.org", service.now
         lookup.get(session, slug="toxicity").contact = "chairs@example.org"
     service.act(decisions.disqualify, competition=competition, team="ada", reason="Two accounts")
     service.act(decisions.reinstate, competition=competition, team="ada")
