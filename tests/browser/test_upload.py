@@ -133,9 +133,9 @@ def test_everything_works_without_javascript(live, browser, predictions, tmp_pat
     page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_text("identical to submission #1")).to_be_visible()
     page.get_by_role("button", name="Submit anyway").click()
-    expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
+    expect(page.get_by_role("heading", name="Submission 3")).to_be_visible()
     page.get_by_role("button", name="Select #").click()
-    expect(page.get_by_text("#2 is selected.")).to_be_visible()
+    expect(page.get_by_text("#3 is selected.")).to_be_visible()
     context.close()
 
 

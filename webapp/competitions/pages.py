@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition
-from grader.services.competitions import announcements, drafts, figures
+from grader.services.competitions import announcements, drafts, figures, phases
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.leaderboards.glance import Glance
@@ -65,7 +65,8 @@ def living_board(session: Any, cards: Iterable[Card], now: datetime) -> dict[str
         return None
     competition, wanted = card.competition.row, BoardRequest(page_size=FRONT_ROWS)
     keep = lookups.keep(session, competition, now)
-    board = board_of(session, competition=competition, now=now, request=wanted, keep=keep)
+    phase = phases.phase(competition, now)
+    board = board_of(session, competition=competition, phase=phase, request=wanted, keep=keep)
     terms = board.about.terms if board.has_terms else ()
     return {"competition": card.competition, "board": board, "terms": terms} if board.rows else None
 

@@ -60,14 +60,13 @@ def list_team_public_submissions(session: Any, sent: Fields) -> ResponseReturnVa
 
 def board_of(session: Any, competition: Competition, request: BoardRequest) -> Board:
     """Return the public leaderboard or, after the reveal, the private one."""
-    now = db.now(session)
-    is_revealed = phases.phase(competition, now) is Phase.REVEALED
+    phase = phases.phase(competition, db.now(session))
     return boards.board_of(
         session,
         competition=competition,
-        split=Split.PRIVATE if is_revealed else Split.PUBLIC,
+        split=Split.PRIVATE if phase is Phase.REVEALED else Split.PUBLIC,
+        phase=phase,
         viewer=lookups.viewer(),
-        now=now,
         request=request,
     )
 

@@ -137,7 +137,6 @@ def _board(
         split=split,
         phase=phases.phase(competition, now),
         viewer=lookups.viewer(),
-        now=now,
         request=wanted,
         own_team_id=team.id if team else None,
         keep=lookups.keep(session, competition, now),

@@ -191,7 +191,6 @@ def board_of(
     split: Split = Split.PUBLIC,
     phase: Phase | None = None,
     viewer: Viewer = Viewer.PUBLIC,
-    now: datetime | None = None,
     request: BoardRequest | None = None,
     own_team_id: int | None = None,
     keep: Keep = lambda _key, read, _is_fresh: read(),
@@ -202,7 +201,7 @@ def board_of(
     if it is on another page. Raises Refusal or BoardNotRevealed.
     """
     request = request or BoardRequest()
-    phase = phase or phases.phase(competition, now or db.now(session))
+    phase = phase or phases.phase(competition, db.now(session))
     if split is Split.PRIVATE:
         require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, Mail, Team
+from grader.services.competitions import phases
 from grader.services.leaderboards import team_results
 from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.teams import mergers, team_search, waiting
@@ -42,7 +43,7 @@ def aliases(service):
 def rows(service, competition, viewer=Viewer.PUBLIC, own="", **options):
     with service.database.read() as session:
         own_id = session.scalar(select(Team.id).where(Team.name == own)) if own else None
-        who = {"viewer": viewer, "own_team_id": own_id, "now": service.now}
+        who = {"viewer": viewer, "own_team_id": own_id, "phase": phases.phase(competition, service.now)}
         found = board_of(session, competition=competition, request=BoardRequest(**options), **who)
         return [(row.team, row.alias, row.members) for row in found.rows]
 

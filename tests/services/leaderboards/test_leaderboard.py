@@ -32,7 +32,7 @@ def competition(service):
 def public(service, competition, own_team_id=None, **options):
     with service.database.read() as session:
         asked = {"request": BoardRequest(**options), "own_team_id": own_team_id}
-        return board_of(session, competition=competition, now=service.now, **asked)
+        return board_of(session, competition=competition, phase=Phase.OPEN, **asked)
 
 
 def private(service, competition, phase, *, viewer=Viewer.PUBLIC, **options):
@@ -43,7 +43,6 @@ def private(service, competition, phase, *, viewer=Viewer.PUBLIC, **options):
             competition=competition,
             phase=phase,
             viewer=viewer,
-            now=service.now,
             request=BoardRequest(**options),
         )
 
