@@ -31,6 +31,7 @@ from fairboard.interface import (
     TermSpec,
     UnsuitablePredictions,
 )
+from fairboard.regression import squared_errors
 
 # A probability of exactly 0 or 1 would make the loss of a wrong row infinite.
 SMALLEST = float(np.finfo(np.float64).eps)
@@ -155,11 +156,6 @@ def _loss(given_truth: FloatArray) -> FloatArray:
     return np.asarray(-np.log(np.clip(given_truth, SMALLEST, 1 - SMALLEST)))
 
 
-def _squared_distances(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
-    error = predictions - truth
-    return (error * error,)
-
-
 def not_binary(truth: NDArray[Any]) -> list[str]:
     """Return a problem if there are values other than 0 and 1."""
     count = int(np.count_nonzero((truth != 0) & (truth != 1)))
@@ -276,6 +272,6 @@ CLASSIFICATION: tuple[BuiltIn, ...] = (
         name="brier",
         title="Brier score",
         sentence="The mean squared difference between the predicted probability and the true value 0 or 1.",
-        rows=_squared_distances,
+        rows=squared_errors,
     ),
 )

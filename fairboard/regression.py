@@ -12,7 +12,8 @@ from fairboard.interface import LARGEST, ColumnKind, ColumnSpec, Direction, Floa
 from fairboard.row_statistics import deviations
 
 
-def _squared_errors(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+def squared_errors(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
+    """Return the squared difference between prediction and true value of each row."""
     error = predictions - truth
     return (error * error,)
 
@@ -76,7 +77,7 @@ REGRESSION: tuple[BuiltIn, ...] = (
         title="Root mean squared error (RMSE)",
         sentence="The square root of the mean squared difference between prediction and target.",
         direction=Direction.LOWEST,
-        rows=_squared_errors,
+        rows=squared_errors,
         combine=lambda means: math.sqrt(means[0]),
     ),
     RowMetric(
@@ -94,7 +95,7 @@ REGRESSION: tuple[BuiltIn, ...] = (
         columns=(ColumnSpec(TARGET, ColumnKind.NUMBER, 0), ColumnSpec(PREDICTION, ColumnKind.NUMBER, 0)),
         problems=_negative,
         prepared=np.log1p,
-        rows=lambda truth, predictions: _squared_errors(truth, np.log1p(predictions)),
+        rows=lambda truth, predictions: squared_errors(truth, np.log1p(predictions)),
         combine=lambda means: math.sqrt(means[0]),
     ),
     RowMetric(
@@ -114,7 +115,7 @@ REGRESSION: tuple[BuiltIn, ...] = (
         # The squares of a smaller spread would be 0.
         problems=lambda truth: constant(truth, spread=1 / LARGEST),
         fixed=_squared_deviations,
-        rows=_squared_errors,
+        rows=squared_errors,
         combine=_explained,
     ),
     RowMetric(

@@ -248,13 +248,11 @@ def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
         parsed = parsed.set(drivername="postgresql+psycopg")
     # Parameters are excluded from errors and logs, because they include password hashes and hidden scores.
     options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "hide_parameters": True}
-    if parsed.get_backend_name() != "sqlite":
-        if parsed.get_backend_name() == "postgresql":
-            parsed = parsed.set(query={**_NETWORK_PATIENCE, **parsed.query})
+    if parsed.get_backend_name() == "postgresql":
+        parsed = parsed.set(query={**_NETWORK_PATIENCE, **parsed.query})
         engine = create_engine(parsed, pool_pre_ping=True, **options)
-        if parsed.get_backend_name() == "postgresql":
-            event.listen(engine, "connect", partial(_configure_postgresql, timeouts))
-            event.listen(engine, "begin", partial(_begin_postgresql, timeouts))
+        event.listen(engine, "connect", partial(_configure_postgresql, timeouts))
+        event.listen(engine, "begin", partial(_begin_postgresql, timeouts))
         event.listen(engine, "handle_error", _refuse_unstorable)
         return engine
     if parsed.database:

@@ -79,23 +79,16 @@ def _depth(latex: str) -> int:
     return deepest
 
 
-def _formula(content: str, env: Any, *, is_block: bool) -> str:
+def _formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
+    content, is_block = tokens[place].content.strip(), tokens[place].type == "math_block"
     try:
-        return convert_formula(content, is_block=is_block)
+        html = convert_formula(content, is_block=is_block)
     except ValueError as fault:
         shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"
         env["faults"].append(f"The formula {shown} cannot be rendered: {fault}")
-        return f"<code>{escape(content)}</code>"
-
-
-def _inline_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    return _formula(tokens[place].content.strip(), env, is_block=False)
-
-
-def _block_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    drawn = _formula(tokens[place].content.strip(), env, is_block=True)
+        html = f"<code>{escape(content)}</code>"
     # The focusable element lets keyboard users scroll a wide formula.
-    return f'<div role="group" aria-label="Formula" tabindex="0">{drawn}</div>\n'
+    return f'<div role="group" aria-label="Formula" tabindex="0">{html}</div>\n' if is_block else html
 
 
 def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
@@ -112,8 +105,8 @@ def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False)
-    parser.add_render_rule("math_inline", _inline_formula)
-    parser.add_render_rule("math_block", _block_formula)
+    parser.add_render_rule("math_inline", _formula)
+    parser.add_render_rule("math_block", _formula)
     parser.add_render_rule("image", _image)
     return parser
 
