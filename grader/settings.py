@@ -263,28 +263,17 @@ class Settings(BaseSettings):
         return text
 
     @model_validator(mode="after")
-    def _someone_can_log_in(self) -> Self:
+    def _fit_together(self) -> Self:
         if not self.password_login and not (self.providers() and self.rescue_administrator):
             raise ValueError("password_login=false requires oidc_providers and rescue_administrator")
-        return self
-
-    @model_validator(mode="after")
-    def _administrator_has_a_password(self) -> Self:
         if (self.admin_name is None) != (self.admin_password is None):
             raise ValueError("admin_name and admin_password must be set together")
-        return self
-
-    @model_validator(mode="after")
-    def _mail_has_a_sender_and_links(self) -> Self:
-        if self.smtp_host is None:
-            return self
-        if self.base_url is None:
-            raise ValueError("smtp_host requires base_url for the links in e-mails")
-        if self.smtp_sender is None:
-            raise ValueError("smtp_host requires smtp_sender")
-        if (self.smtp_user is None) != (self.smtp_password is None):
-            raise ValueError("smtp_user and smtp_password must be set together")
-        self.sender()
+        if self.smtp_host is not None:
+            if self.base_url is None:
+                raise ValueError("smtp_host requires base_url for the links in e-mails")
+            if (self.smtp_user is None) != (self.smtp_password is None):
+                raise ValueError("smtp_user and smtp_password must be set together")
+            self.sender()
         return self
 
     def database(self) -> str:
