@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from celery import Celery, apps
+from celery import apps
 from celery.exceptions import SecurityWarning
 from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
 from celery.utils.log import get_multiprocessing_logger
@@ -17,7 +17,7 @@ from grader import counters, db, logs
 from grader.db import Database
 from grader.logs import observe
 from grader.services.submissions import scoring_jobs as jobs
-from grader.settings import Settings, load
+from grader.settings import load
 from grader.worker import broker
 from grader.worker.broker import BATCH_TASK, LOG_IDS, TASK, create_app
 from grader.worker.processes import keep_freed_memory, limit_memory
@@ -61,18 +61,16 @@ def enter_sandbox(**_: object) -> None:
 
 @worker_ready.connect
 def ask_for_what_waits(sender: Any, **_: object) -> None:
-    """Send hints for all waiting jobs, because the hints of a killed worker are lost."""
-    hint_at_all(load(), sender.app)
+    """Send hints for all waiting jobs, because the hints of a killed worker are lost.
 
-
-def hint_at_all(settings: Settings, app: Celery) -> None:
-    """Send a hint for every waiting job; a second hint for the same job is harmless."""
-    database = Database.of(settings, pool_size=1)
+    A second hint for the same job is harmless.
+    """
+    database = Database.of(load(), pool_size=1)
     try:
         with database.read() as session:
             waiting = jobs.waiting(session, older_than=timedelta(), limit=MOST_HINTS, now=db.now(session))
         for job_id in waiting:
-            broker.send(app, job_id)
+            broker.send(sender.app, job_id)
     except Exception as error:
         log_error(error, "No hints could be sent for the waiting jobs; the sweeper will find them")
     finally:

@@ -43,7 +43,7 @@ def check(
     with ExitStack() as files:
         sent = [OpenFile(_with_descriptor(file, files)) for file in (upload, row_ids)]
         try:
-            found = isolated.call(
+            result: CheckerResult | None = isolated.call(
                 _check,
                 *(*sent, metric_settings, other_labels),
                 seconds=SECONDS,
@@ -52,7 +52,7 @@ def check(
         except (CallDied, Busy) as error:
             logger.warning("A file was not checked: %r.", error)
             return None
-    return CheckerResult(*found) if found else None
+    return result
 
 
 def _check(
@@ -60,16 +60,16 @@ def _check(
     row_ids: BinaryIO,
     metric_settings: Mapping[str, Any] | None,
     other_labels: Sequence[str],
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]] | None:
+) -> CheckerResult | None:
     ids = RowIds.from_bytes(row_ids.read())
     try:
         notes = read_for_settings(upload, ids, metric_settings or _BIAS, other_labels).notes
     except FileRejected as rejected:
-        return [problem.as_dict() for problem in rejected.problems], []
+        return CheckerResult([problem.as_dict() for problem in rejected.problems], [])
     except Exception:
         logger.exception("A file could not be checked.")
         return None
-    return [], [note.as_dict() for note in notes]
+    return CheckerResult([], [note.as_dict() for note in notes])
 
 
 def _with_descriptor(file: BinaryIO, files: ExitStack) -> BinaryIO:

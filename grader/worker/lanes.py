@@ -119,7 +119,8 @@ def all_lanes(settings: Settings) -> list[Lane]:
 
     def organizers(name: str, niceness: int = 0) -> Lane:
         is_due = _when(organizer_jobs.are_waiting, lane=name)
-        return Lane(name, partial(organize, name), is_due, soon, niceness=niceness)
+        next_job = partial(organizer_jobs.waiting, lane=name)
+        return Lane(name, lambda turn: organize(turn, turn.next(next_job)), is_due, soon, niceness=niceness)
 
     lanes = [
         Lane("live", score_overdue, _when(jobs.are_waiting, older_than=patience), pause, at_once=2),
@@ -145,9 +146,18 @@ def all_lanes(settings: Settings) -> list[Lane]:
     ]
     if settings.sends_mail():
         lanes.append(Lane("mail", send_mail, _when(outbox.are_waiting), pause))
-    if settings.backup_target:
+    if target := settings.backup_target:
+        options: Any = {"target": target, "interval": settings.backup_interval()}
         # A backup must not slow down the start of the service.
-        lanes.append(Lane("backup", back_up, partial(_backup_is_due, settings), 60, 10))
+        lanes.append(
+            Lane(
+                "backup",
+                back_up,
+                lambda session, now: backup_runs.is_due(session, now=now, **options),
+                60,
+                10,
+            )
+        )
     return lanes
 
 
@@ -173,7 +183,7 @@ def score_python(turn: Turn) -> int:
     start, end = time.monotonic(), time.monotonic() + PYTHON_TURN_SECONDS
     allowed = python_turns.SLOW_SECONDS + python_turns.START_SECONDS
     if kind == "user":
-        code = _organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
+        code = organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
         return python_turns.SLOW if time.monotonic() - start > allowed else code
     scorer, count = turn.scorer(), 0
     while not turn.is_over() and time.monotonic() < end:
@@ -208,12 +218,8 @@ def rescore(turn: Turn) -> int:
     return 1
 
 
-def organize(lane: str, turn: Turn) -> int:
-    """Run the next job of organizers; its memory is freed with this process."""
-    return _organize(turn, turn.next(organizer_jobs.waiting, lane=lane))
-
-
-def _organize(turn: Turn, job_id: int | None) -> int:
+def organize(turn: Turn, job_id: int | None) -> int:
+    """Run a job of organizers, if there is one; its memory is freed with this process."""
     return int(job_id is not None and turn.organizers().run(job_id))
 
 
@@ -275,8 +281,3 @@ def back_up(turn: Turn) -> None:
         backups.run(turn.settings, turn.database, turn.storage, target=turn.settings.backup_target or "")
     except backup_runs.BackupInProgress as error:
         logger.info("No backup was made. %s", error.message)
-
-
-def _backup_is_due(settings: Settings, session: Session, now: datetime) -> bool:
-    target, interval = settings.backup_target or "", settings.backup_interval()
-    return backup_runs.is_due(session, target=target, interval=interval, now=now)

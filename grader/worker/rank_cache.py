@@ -112,22 +112,19 @@ class RankCache:
         """Delete the least recently used entries, including incomplete files of killed processes."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (self._folder / "CACHEDIR.TAG").write_text(CACHEDIR_TAG)
-        sizes = dict[Path, int]()
-        used_at = dict[Path, float]()
+        entries = list[tuple[float, int, Path]]()
         for path in self._folder.glob("*/*"):
-            try:
+            with suppress(FileNotFoundError):
                 facts = path.stat()
-            except FileNotFoundError:
-                continue
-            sizes[path], used_at[path] = facts.st_size, facts.st_mtime
-        size, disk = sum(sizes.values()), shutil.disk_usage(self._folder)
+                entries.append((facts.st_mtime, facts.st_size, path))
+        size, disk = sum(each[1] for each in entries), shutil.disk_usage(self._folder)
         reserve = min(disk.total // FREE_SHARE_OF_DISK, MOST_FREE_BYTES)
         limit = min(self._max_bytes, size + disk.free - reserve)
-        for path in sorted(used_at, key=used_at.__getitem__):
-            if size < limit or used_at[path] > time.time() - KEPT_FOR_SECONDS:
+        for used_at, entry_size, path in sorted(entries):
+            if size < limit or used_at > time.time() - KEPT_FOR_SECONDS:
                 break
             path.unlink(missing_ok=True)
-            size -= sizes[path]
+            size -= entry_size
         self._has_room, self._look_at = size < limit, time.monotonic() + LOOK_AGAIN_SECONDS
 
 

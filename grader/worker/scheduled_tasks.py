@@ -14,7 +14,6 @@ from grader.services.closing import close
 from grader.services.competitions import acting
 from grader.services.site import counting
 from grader.services.site.log import Actor
-from grader.services.submissions import uploads
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
@@ -59,8 +58,8 @@ def _reveal(database: Database, competition: Competition, now: datetime) -> None
     logger.info("The private leaderboard of %s was revealed on its scheduled date.", competition.slug)
 
 
-def forget_records(database: Database) -> int:
-    """Delete expired records; return their number."""
+def forget_records(database: Database) -> None:
+    """Delete expired records."""
     from grader.services.identity import kept_identities, logins  # large
 
     tables: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] = (
@@ -68,7 +67,7 @@ def forget_records(database: Database) -> int:
         (Identity, logins.is_old_identity),
         (KeptIdentity, kept_identities.is_old),
     )
-    total, count = 0, 1
+    count = 1
     while count:
         with database.write() as session:
             now = db.now(session)
@@ -77,12 +76,12 @@ def forget_records(database: Database) -> int:
                 old = select(table.id).where(is_old(now)).limit(MOST_DELETED)
                 gone = session.scalars(delete(table).where(table.id.in_(old)).returning(table.id))
                 count += len(gone.all())
-        total += count
-    return total
 
 
 def forget_uploads(database: Database, storage: Storage) -> None:
     """Delete expired announced uploads and their bytes."""
+    from grader.services.submissions import uploads  # large
+
     names: set[str] | None = set()
     while names is not None:  # other transactions may lock the remaining rows
         with database.write() as session:

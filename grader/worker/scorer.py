@@ -80,28 +80,25 @@ class Scorer:
         If `is_python` is not None, only jobs whose metric is, or is not, written in Python are scored.
         """
         with logs.bound(job=job_id):
-            return self._claim_and_score(job_id, is_python)
-
-    def _claim_and_score(self, job_id: int, is_python: bool | None) -> bool:
-        claim = insist(partial(self._claim, job_id, is_python))
-        if claim is None:
-            return False
-        logs.bind(submission=claim.submission_id, competition=claim.competition_id)
-        reach("claim.after_commit")
-        start = time.monotonic()
-        outcome = self._calculator.outcome(claim)
-        recorded = insist(partial(self._record, claim, outcome))
-        reach("record.after_commit")
-        logger.info(
-            "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
-            job_id,
-            claim.submission_id,
-            claim.attempt,
-            type(outcome).__name__.lower(),
-            "recorded" if recorded else "the lease was lost",
-            time.monotonic() - start,
-        )
-        return recorded
+            claim = insist(partial(self._claim, job_id, is_python))
+            if claim is None:
+                return False
+            logs.bind(submission=claim.submission_id, competition=claim.competition_id)
+            reach("claim.after_commit")
+            start = time.monotonic()
+            outcome = self._calculator.outcome(claim)
+            recorded = insist(partial(self._record, claim, outcome))
+            reach("record.after_commit")
+            logger.info(
+                "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
+                job_id,
+                claim.submission_id,
+                claim.attempt,
+                type(outcome).__name__.lower(),
+                "recorded" if recorded else "the lease was lost",
+                time.monotonic() - start,
+            )
+            return recorded
 
     def _claim(self, job_id: int, is_python: bool | None) -> Claim | None:
         lease = self._lease + timedelta(seconds=jobs.PYTHON_SECONDS if is_python else 0)

@@ -18,7 +18,6 @@ from grader.files import (
     FileRejected,
     PublicTable,
     RowIds,
-    Solution,
     guess_columns,
     read_public_table,
     with_named,
@@ -111,7 +110,8 @@ def _assessed(
     changes: dict[str, Any] = {}
     if live is not None:
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
-        changes = _changes(work, live, solution, assessed)
+        summary, table = assessment.compare(live, solution, assessed.truth)
+        changes = {"changes": summary, "changes_sha256": work.storage.put(table).sha256}
     return _kept(work, _with_python(work, assessed, sample)) | changes
 
 
@@ -138,11 +138,6 @@ def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
     return {"report": assessed.report} | stored
 
 
-def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
-    summary, table = assessment.compare(live, solution, assessed.truth)
-    return {"changes": summary, "changes_sha256": work.storage.put(table).sha256}
-
-
 def _slug_and_corrected_version(work: Work, asked: CheckParameters) -> tuple[str, ScoringVersion | None]:
     with work.database.read() as session:
         competition = session.get_one(Competition, work.claim.competition_id)
@@ -165,15 +160,12 @@ def _roles(
     wanted = asked.choice.identities or ()
     named = dict.fromkeys(wanted, ColumnRole.IDENTITY)
     if version is not None:
-        named |= _roles_of(version)
+        stored = version.solution.report["roles"]
+        named |= {name: ColumnRole(role) for name, role in stored.items()}
         if version.solution.report["label"] not in guessed:  # organizers must choose a new label
             named |= {name: ColumnRole.UNUSED for name, role in guessed.items() if role is ColumnRole.LABEL}
     roles = with_named(guessed, {name: role for name, role in named.items() if name in guessed})
     return roles, roles.keys() - named.keys()
-
-
-def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:
-    return {name: ColumnRole(role) for name, role in version.solution.report["roles"].items()}
 
 
 def _test(

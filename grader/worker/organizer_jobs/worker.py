@@ -60,19 +60,15 @@ class OrganizerWorker:
         if claim is None:
             return False
         reach("organizer_job.after_claim")
-        ids = {"organizer_job": claim.id, "competition": claim.competition_id}
-        with logs.bound(**ids):
-            return self._work(claim)
-
-    def _work(self, claim: OrganizerJob) -> bool:
-        work = Work(claim, self._settings, self._database, self._storage, self._lease)
-        with work.extended():
-            outcome = self._outcome(work)
-        if outcome is None:
-            return False
-        recorded = insist(partial(self._record, claim, outcome))
-        reach("organizer_job.after_commit")
-        return recorded
+        with logs.bound(organizer_job=claim.id, competition=claim.competition_id):
+            work = Work(claim, self._settings, self._database, self._storage, self._lease)
+            with work.extended():
+                outcome = self._outcome(work)
+            if outcome is None:
+                return False
+            recorded = insist(partial(self._record, claim, outcome))
+            reach("organizer_job.after_commit")
+            return recorded
 
     def _record(self, claim: OrganizerJob, outcome: Result | Unfinished) -> bool:
         with self._database.write() as session:

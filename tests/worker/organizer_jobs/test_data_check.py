@@ -39,8 +39,8 @@ def checked(service, competition, data, **settings):
 
 def start(settings):
     """Start a turn of the lane for organizers' jobs in a new process."""
-    program = "from grader.settings import load; from grader.worker.lanes import Turn, organize; "
-    program += "organize('organizers', Turn(load()))"
+    program = "from grader.settings import load; from grader.worker.lanes import Turn, all_lanes; "
+    program += "[lane.run(Turn(load())) for lane in all_lanes(load()) if lane.name == 'organizers']"
     return subprocess.Popen([sys.executable, "-c", program], env=os.environ | settings.environment())
 
 
