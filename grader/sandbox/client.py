@@ -115,7 +115,7 @@ class SandboxClient:
     def __init__(self, *, hash_seed: int = 0, packages: Sequence[str] | None = None) -> None:
         self._hash_seed, self._is_growing = hash_seed, packages is None
         self._packages = tuple(packages or ())
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._owner = 0
@@ -144,16 +144,22 @@ class SandboxClient:
     def close(self) -> None:
         """End the zygote and all its children, if this process has started it."""
         with self._lock:
-            self._close()
+            if self._control is not None:
+                self._control.close()
+            if self._process is not None and self._owner == os.getpid():
+                with suppress(ProcessLookupError):
+                    self._process.kill()
+                self._process.wait()
+            self._process = self._control = None
 
     def _running(self, source: str) -> socket.socket:
         if self._is_growing and not (needed := set(packages_of(source))) <= set(self._packages):
-            self._close()
+            self.close()
             self._packages = tuple(each for each in PACKAGES if each in needed | set(self._packages))
         is_dead = self._owner == os.getpid() and self._process and self._process.poll() is not None
         if self._control is not None and not is_dead:
             return self._control
-        self._close()
+        self.close()
         if refusal := layers().refusal:
             raise SandboxUnavailable(refusal)
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -166,18 +172,9 @@ class SandboxClient:
         self._control, self._owner = control, os.getpid()
         is_ready = select.select([control], [], [], START_SECONDS)[0] and control.recv(len(READY)) == READY
         if not is_ready:
-            self._close()
+            self.close()
             raise SandboxUnavailable(f"The sandbox did not start within {START_SECONDS} seconds.")
         return control
-
-    def _close(self) -> None:
-        if self._control is not None:
-            self._control.close()
-        if self._process is not None and self._owner == os.getpid():
-            with suppress(ProcessLookupError):
-                self._process.kill()
-            self._process.wait()
-        self._process = self._control = None
 
     def _call(self, path: str, request: SandboxRequest, limits: CallLimits) -> CallOutcome:
         message = json.dumps({"cpu_seconds": int(limits.seconds) + 1, "memory_mb": limits.memory_mb}).encode()
@@ -197,7 +194,7 @@ class SandboxClient:
             except ConnectionError:
                 with self._lock:
                     if self._control is control:  # no other call has replaced it
-                        self._close()
+                        self.close()
                 raise
 
 

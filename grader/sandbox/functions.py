@@ -107,10 +107,11 @@ def reply(request: Mapping[str, Any]) -> bytes:
     except MemoryError:
         status, log.text = MEMORY, log.text[-1024:]
     except BaseException as error:
+        kinds = {each.__name__ for each in type(error).__mro__}
         status = ERROR
         if isinstance(error, _WrongResult):
             status = WRONG_RESULT
-        elif request["shows_messages"] and _is_for_participants(error):
+        elif request["shows_messages"] and _FOR_PARTICIPANTS & kinds:
             status, log.text = MESSAGE, ""
         with suppress(BaseException):  # an error may have an own text, which fails
             log.write(str(error) if status == MESSAGE else _traceback(error))
@@ -118,10 +119,6 @@ def reply(request: Mapping[str, Any]) -> bytes:
         numbers = [math.nan] * request["count"]
     text = log.text.encode("utf-8", "replace")[-MOST_LOG_BYTES:]
     return text + np.asarray(numbers, dtype="<f8").tobytes() + bytes([status])
-
-
-def _is_for_participants(error: BaseException) -> bool:
-    return any(each.__name__ in _FOR_PARTICIPANTS for each in type(error).__mro__)
 
 
 def _traceback(error: BaseException) -> str:

@@ -81,7 +81,8 @@ def lock(output: int, *, cpu_seconds: int, memory_mb: int, parent: int) -> dict[
     if len(list(Path("/proc/self/task").iterdir())) > 1:
         raise OSError(errno.EBUSY, "another thread would stay unlocked")
     missing = dict[str, str]()
-    memory = _address_space() + memory_mb * _MEBIBYTE  # while files can be read
+    pages = int(Path("/proc/self/statm").read_text().split()[0])  # while files can be read
+    memory = pages * resource.getpagesize() + memory_mb * _MEBIBYTE
     _require(_prctl(_SET_NO_NEW_PRIVILEGES, 1))
     if reason := _restrict_files():
         missing["landlock"] = reason
@@ -121,11 +122,6 @@ def _failure(result: int) -> str:
 def _require(result: int) -> None:
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def _address_space() -> int:
-    pages = Path("/proc/self/statm").read_text().split()[0]
-    return int(pages) * resource.getpagesize()
 
 
 def _restrict_files() -> str:
