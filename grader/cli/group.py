@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from click.shell_completion import shell_complete
@@ -105,23 +105,19 @@ def _exit_codes() -> Iterator[None]:
         error.show()
         raise click.exceptions.Exit(1) from error
     except FairboardError as error:
-        _fail(error)
+        # This import loads NumPy, which usage errors do not need.
+        from grader.files.reading.problems import FileRejected
+
+        if not isinstance(error, FileRejected):
+            raise click.ClickException(error.message) from error
+        click.echo(f"The {error.file} is rejected:", err=True)
+        for problem in error.problems:
+            click.echo(f"- {problem.message}", err=True)
+        raise click.exceptions.Exit(REJECTED) from error
     except OSError as error:
         if error.filename is None:
             raise
         raise click.ClickException(f"{error.filename}: {error.strerror}.") from error
-
-
-def _fail(error: FairboardError) -> NoReturn:
-    # This import loads NumPy, which usage errors do not need.
-    from grader.files.reading.problems import FileRejected
-
-    if not isinstance(error, FileRejected):
-        raise click.ClickException(error.message) from error
-    click.echo(f"The {error.file} is rejected:", err=True)
-    for problem in error.problems:
-        click.echo(f"- {problem.message}", err=True)
-    raise click.exceptions.Exit(REJECTED) from error
 
 
 @click.command()

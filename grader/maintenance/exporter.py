@@ -57,7 +57,6 @@ class Exporter:
 
     def _of_database(self) -> Iterator[Reading]:
         start = time.perf_counter()
-        readings: list[Reading] = []
         try:
             with self._database.read() as session:
                 now = db.now(session)

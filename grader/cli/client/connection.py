@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -29,6 +29,7 @@ class FileRefused(Unusable):
     public_name = "file_refused"
 
 
+CODES = {FileRefused: REJECTED, Refused: REFUSED, NotScoredInTime: NOT_IN_TIME, Unreachable: NOT_REACHED}
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation (for scripts).")
 competition_option = click.option(
     "-c",
@@ -121,22 +122,18 @@ def failures_in_a_sentence(*, as_json: bool) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        is_unconfirmed = isinstance(error, Refused) and error.name == "unconfirmed"
-        _end(Unusable(UNCONFIRMED) if is_unconfirmed else error, as_json=as_json)
-
-
-def _end(error: ClientError, *, as_json: bool) -> NoReturn:
-    codes = {FileRefused: REJECTED, Refused: REFUSED, NotScoredInTime: NOT_IN_TIME, Unreachable: NOT_REACHED}
-    code = next((code for kind, code in codes.items() if isinstance(error, kind)), 1)
-    if as_json:
-        show_json({"error": error.public_name, "message": error.message, **error.details})
-    say(error.message if code == REJECTED else f"Error: {error.message}", err=True)
-    for problem in getattr(error, "problems", ()):
-        if problem["message"] not in error.message:
-            say(f"- {problem['message']}", err=True)
-    if isinstance(error, TokenRefused):
-        click.echo("Create an API token on your account page, then run `fairboard login`.", err=True)
-    raise click.exceptions.Exit(code) from error
+        if isinstance(error, Refused) and error.name == "unconfirmed":
+            error = Unusable(UNCONFIRMED)
+        code = next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
+        if as_json:
+            show_json({"error": error.public_name, "message": error.message, **error.details})
+        say(error.message if code == REJECTED else f"Error: {error.message}", err=True)
+        for problem in getattr(error, "problems", ()):
+            if problem["message"] not in error.message:
+                say(f"- {problem['message']}", err=True)
+        if isinstance(error, TokenRefused):
+            click.echo("Create an API token on your account page, then run `fairboard login`.", err=True)
+        raise click.exceptions.Exit(code) from error
 
 
 def asking(*, yes: bool) -> OnQuestion:

@@ -197,10 +197,6 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
     )
 
 
-def _as_markdown(outcome: Outcome) -> str:
-    return markdown_table([[*map(_rounded, line)] for line in outcome.table])
-
-
 def _rounded(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -210,5 +206,5 @@ def _rounded(value: object) -> str:
 FORMATS: Mapping[str, Callable[[Outcome], str]] = {
     "table": lambda outcome: outcome.text,
     "csv": lambda outcome: csv_lines(outcome.table, line_end="\n"),
-    "markdown": _as_markdown,
+    "markdown": lambda outcome: markdown_table([[*map(_rounded, line)] for line in outcome.table]),
 }

@@ -94,7 +94,9 @@ class Call:
         act.__doc__ = self.summary
         view: Any = organizers(act)
         options = [*self.parameters, *([yes_option] if self.asks else [])]
-        options += [] if self.file is None else [output_option(self.file or "standard output")]
+        if self.file is not None:
+            help_text = f"The file to write; by default, {self.file or 'standard output'}."
+            options.append(click.option("-o", "--output", type=OUTPUT_FILE, help=help_text))
         for decorate in reversed(options):
             view = decorate(view)
         for place in reversed(places):
@@ -110,12 +112,6 @@ def _imported(answer: Any) -> list[str]:
     values = ("student", "student_id", "section", "url")
     rows = [[each[name] for name in values] for each in answer["invitations"]]
     return [csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()]
-
-
-def output_option(default: str) -> Callable[[Any], Any]:
-    """Return the option for the file to write."""
-    help_text = f"The file to write; by default, {default}."
-    return click.option("-o", "--output", type=OUTPUT_FILE, help=help_text)
 
 
 def _role_option(**options: Any) -> Callable[[Any], Any]:

@@ -1,7 +1,6 @@
 """Commands that use the local site's database instead of its API."""
 
 from datetime import timedelta
-from typing import Any
 from urllib.parse import urlencode
 
 import click
@@ -33,8 +32,9 @@ def create_user(name: str, admin: bool) -> None:
     """
     with opened() as installation, installation.database.write() as session:
         passwords, password = accounts.password_hasher(installation.settings), accounts.new_password()
-        given: dict[str, Any] = {"name": name, "password": password, "is_admin": admin}
-        account = accounts.sign_up(session, **given, passwords=passwords, now=db.now(session))
+        account = accounts.sign_up(
+            session, name=name, password=password, is_admin=admin, passwords=passwords, now=db.now(session)
+        )
     click.echo(f"The password of {account.name}, which is not shown again:", err=True)
     click.echo(password)
 
