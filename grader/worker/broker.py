@@ -31,44 +31,41 @@ SILENT_SECONDS = 5
 logger = logging.getLogger(__name__)
 
 
-def configuration(settings: Settings) -> dict[str, Any]:
-    """Return the Celery configuration, identical for all brokers with the Redis protocol."""
-    return {
-        "broker_url": settings.broker_url.get_secret_value() if settings.broker_url else None,
-        "broker_connection_retry": True,
-        "broker_connection_retry_on_startup": True,
-        "broker_connection_max_retries": None,  # retry forever
-        "broker_transport_options": {
-            # A worker cannot stop during a blocking read, which ends after this many seconds or with a hint.
-            "polling_interval": 1,
-            "queue_order_strategy": "sorted",
-            # This must exceed the time limit; otherwise, running tasks would be delivered again.
-            "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
-            "unacked_restore_interval": 10,
-            "unacked_restore_throttle": 1,
-            "socket_keepalive": True,  # lets workers notice that a broker has disappeared
-            "socket_keepalive_options": KEEPALIVE,
-        },
-        "task_default_queue": QUEUE,
-        "task_queues": [Queue(name, routing_key=name) for name in (QUEUE, BATCHES)],
-        "task_routes": {BATCH_TASK: {"queue": BATCHES}},
-        "task_serializer": "json",
-        "accept_content": ["json"],
-        "task_ignore_result": True,
-        "task_acks_late": True,
-        "task_reject_on_worker_lost": False,  # the sweeper retries and counts attempts
-        "task_time_limit": settings.scoring_time_limit_seconds,
-        "worker_concurrency": settings.scoring_processes,
-        "worker_prefetch_multiplier": 1,
-        "worker_hijack_root_logger": False,
-        "worker_cancel_long_running_tasks_on_connection_loss": False,
-    }
-
-
 def create_app(settings: Settings) -> Celery:
-    """Return a Celery application with these settings."""
+    """Return a Celery application with these settings, identical for all brokers with the Redis protocol."""
     app = Celery("fairboard", set_as_current=False)
-    app.conf.update(configuration(settings))
+    app.conf.update(
+        {
+            "broker_url": settings.broker_url.get_secret_value() if settings.broker_url else None,
+            "broker_connection_retry": True,
+            "broker_connection_retry_on_startup": True,
+            "broker_connection_max_retries": None,  # retry forever
+            "broker_transport_options": {
+                # A worker cannot stop during a blocking read, which ends after this many seconds or with a hint.
+                "polling_interval": 1,
+                "queue_order_strategy": "sorted",
+                # This must exceed the time limit; otherwise, running tasks would be delivered again.
+                "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
+                "unacked_restore_interval": 10,
+                "unacked_restore_throttle": 1,
+                "socket_keepalive": True,  # lets workers notice that a broker has disappeared
+                "socket_keepalive_options": KEEPALIVE,
+            },
+            "task_default_queue": QUEUE,
+            "task_queues": [Queue(name, routing_key=name) for name in (QUEUE, BATCHES)],
+            "task_routes": {BATCH_TASK: {"queue": BATCHES}},
+            "task_serializer": "json",
+            "accept_content": ["json"],
+            "task_ignore_result": True,
+            "task_acks_late": True,
+            "task_reject_on_worker_lost": False,  # the sweeper retries and counts attempts
+            "task_time_limit": settings.scoring_time_limit_seconds,
+            "worker_concurrency": settings.scoring_processes,
+            "worker_prefetch_multiplier": 1,
+            "worker_hijack_root_logger": False,
+            "worker_cancel_long_running_tasks_on_connection_loss": False,
+        }
+    )
     return app
 
 
