@@ -92,7 +92,11 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         raise _unusable([_sentence(problem) for problem in error.errors(include_url=False)]) from error
     except OSError as error:  # if a variable names a file that cannot be read
-        variables = _variable_of(error.filename)
+        variables = " and ".join(
+            name
+            for name, value in os.environ.items()
+            if name.startswith(PREFIX) and value == str(error.filename)
+        )
         problem = f"The file {error.filename}, specified by {variables}, cannot be read: {error.strerror}."
         raise _unusable([problem]) from error
     observe_command(settings)
@@ -108,13 +112,6 @@ def _sentence(problem: "ErrorDetails") -> str:
 
 def _variable(setting: str) -> str:
     return PREFIX + setting.upper() if setting in Settings.model_fields else setting
-
-
-def _variable_of(file_name: object) -> str:
-    names = [
-        name for name, value in os.environ.items() if name.startswith(PREFIX) and value == str(file_name)
-    ]
-    return " and ".join(names)
 
 
 def _unusable(problems: list[str]) -> click.ClickException:

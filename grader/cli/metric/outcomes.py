@@ -153,8 +153,14 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
         truth = read_truth(
             solution, chosen.metric, options, target=chosen.label, groups=groups, row_id=row_id
         )
-        others = {"groups": groups, "weight": chosen.weight, "reported": chosen.reported or ()}
-        metric = metric_for(chosen.metric, options, truth, **others)
+        metric = metric_for(
+            chosen.metric,
+            options,
+            truth,
+            groups=groups,
+            weight=chosen.weight,
+            reported=chosen.reported or (),
+        )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     about, names = metric.describe(), (truth.roles.id or ID, PREDICTION)
