@@ -186,7 +186,6 @@ class Installation:
 # Part of the command line, the role of such a process, and the role of its children.
 ROLES = (
     ("gunicorn", "web", "web worker"),
-    ("grader.worker.organizer_jobs.child", "organizers' child", "organizers' child"),
     ("worker@", "worker", "scorer"),
     ("sweeper", "sweeper", "sweeper's child"),
     ("valkey-server", "valkey", "valkey"),

@@ -40,11 +40,3 @@ def test_a_receipt_is_verified_with_the_solution_of_the_bundle(
     result = host("verify", receipt, *files)
     assert result.exit_code == 0, result.output
     assert "all match the receipt" in result.stdout
-
-
-def test_results_are_published_once_and_a_foreign_receipt_is_rejected(host, closed):
-    assert host("competition", "publish-solution", "toxicity", "--yes").exit_code == 3
-    host("competition", "reveal", "toxicity", "--yes")
-    assert host("competition", "publish-solution", "toxicity", "--yes").exit_code == 0
-    assert host("competition", "publish-solution", "toxicity", "--yes").exit_code == 3
-    assert host("competition", "receipt", 999).exit_code == 3

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import zipfile
-from typing import Any
 
 import kubernetes_validate
 import pytest
@@ -30,8 +29,6 @@ EVERYTHING = {
     },
     "autoscaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 20},
 }
-
-Object = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

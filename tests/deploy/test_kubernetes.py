@@ -17,7 +17,6 @@ def documents(name):
     return list(YAML(typ="safe").load_all((FOLDER / name).read_text()))
 
 
-KUSTOMIZATION = documents("kustomization.yaml")[0]
 NO_MANIFESTS = {"kustomization.yaml", "Chart.yaml", "values.yaml"}
 FILES = sorted({path.name for path in FOLDER.glob("*.yaml")} - NO_MANIFESTS)
 OBJECTS = [each for name in FILES for each in documents(name)]

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.fixtures.front_server import everything
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.proxy import CONFIGURATION, NameServer, locations
 from tests.fixtures.web import form
@@ -41,13 +42,6 @@ def proxy(service, make_settings, make_web, make_proxy, wrapped):
     web = make_web(make_settings(base_url=ADDRESS, trusted_proxies=1, web_workers=1))
     web.start(application="wrapped:app", **wrapped(TELLS))
     return make_proxy(web.address)
-
-
-def everything(client):
-    parts = []
-    while part := client.recv(65_536):
-        parts.append(part)
-    return b"".join(parts)
 
 
 def told_by(answer):
@@ -147,14 +141,21 @@ class Replica(BaseHTTPRequestHandler):
         self.do_GET()
 
 
-def test_proxy_uses_all_current_addresses_of_the_site(make_proxy):
+def serve(servers, handlers):
+    """Start a server with each handler at its address; return their common port."""
     port = 0
+    for address, handler in handlers.items():
+        server = servers.enter_context(ThreadingHTTPServer((address, port), handler))
+        port = server.server_port
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.callback(server.shutdown)
+    return port
+
+
+def test_proxy_uses_all_current_addresses_of_the_site(make_proxy):
+    handlers = dict.fromkeys(("127.0.0.2", "127.0.0.3", "127.0.0.4"), Replica)
     with ExitStack() as servers:
-        for address in ("127.0.0.2", "127.0.0.3", "127.0.0.4"):
-            server = servers.enter_context(ThreadingHTTPServer((address, port), Replica))
-            port = server.server_port
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            servers.callback(server.shutdown)
+        port = serve(servers, handlers)
         names = servers.enter_context(NameServer("127.0.0.2", "127.0.0.3"))
         proxy = make_proxy(("web", port), names.address)
 
@@ -180,13 +181,8 @@ def test_proxy_skips_starting_containers_but_sends_nothing_twice(make_proxy, req
         def do_POST(self):
             received.append(self.rfile.read(int(self.headers["Content-Length"])))
 
-    port = 0
     with ExitStack() as servers:
-        for address, handler in (("127.0.0.2", Replica), ("127.0.0.3", Dying)):
-            server = servers.enter_context(ThreadingHTTPServer((address, port), handler))
-            port = server.server_port
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            servers.callback(server.shutdown)
+        port = serve(servers, {"127.0.0.2": Replica, "127.0.0.3": Dying})
         # Nothing listens at the last two addresses.
         names = servers.enter_context(NameServer("127.0.0.2", "127.0.0.8", "127.0.0.9"))
         proxy = make_proxy(("web", port), names.address)

@@ -18,6 +18,7 @@ from sqlalchemy import select, update
 from grader.crash_points import EXIT_CODE, VARIABLE
 from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
 from grader.settings import Settings
+from grader.worker.broker import Hints
 from tests.fixtures import patience
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.snags import Snag
@@ -140,12 +141,15 @@ class Watch:
         with self.service.database.write() as session:
             session.execute(update(ScoringJob).values(lease_until=self.service.now))
 
-    def score_ids(self) -> set[int]:
-        with self.service.database.read() as session:
-            return set(session.scalars(select(Score.id)))
-
     def score_count(self) -> int:
-        return len(self.score_ids())
+        with self.service.database.read() as session:
+            return len(session.scalars(select(Score.id)).all())
+
+
+@pytest.fixture
+def hint(service):
+    """A function that sends hints for jobs to the workers."""
+    return lambda *job_ids: Hints(service.settings).send(job_ids)
 
 
 @pytest.fixture

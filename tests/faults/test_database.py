@@ -4,6 +4,7 @@ import select
 import socket
 import threading
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from sqlalchemy import make_url
 from sqlalchemy import select as select_rows
 
 from grader.models import Submission
-from tests.fixtures.web import BOUNDARY, form
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 ADDRESS = "/api/v1/competitions/toxicity/submissions"
@@ -126,12 +126,7 @@ def test_commit_with_an_unknown_outcome_is_resolved_by_the_same_request(
     headers = {"Authorization": f"Bearer {make_token()}", "Idempotency-Key": "key"}
 
     def send():
-        return app.test_client().post(
-            ADDRESS,
-            data=form(content),
-            headers=headers,
-            content_type=f"multipart/form-data; boundary={BOUNDARY}",
-        )
+        return app.test_client().post(ADDRESS, data={"file": (BytesIO(content), "a.csv")}, headers=headers)
 
     cutter.cuts = lost
     unknown = send()

@@ -7,7 +7,6 @@ import pytest
 from pydantic import SecretStr
 
 from grader.models import JobState
-from grader.worker.broker import Hints
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 # Workers use the same code path on both databases. In the short run, SQLite covers the sweeper and the web
@@ -23,14 +22,9 @@ def settings(make_settings, valkey):
     return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
 
-def hint(service, *accepted):
-    hints = Hints(service.settings)
-    hints.send([job_id for each in accepted for job_id in each.job_ids])
-
-
 @sqlite_takes_long
 def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
-    service, processes, snag, eventually, watch, predictions_csv
+    service, processes, snag, eventually, watch, predictions_csv, hint
 ):
     """Kill a scoring process, then a worker. Without the kills, the lease would last an hour."""
     patient = service.settings.model_copy(
@@ -45,7 +39,7 @@ def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
         age = datetime.now(UTC) - service.now
         accepted = service.submit(service.competition(f"cup-{attempt}"), csv=predictions, after=age)
         caught = snag(accepted)
-        hint(service, accepted)
+        hint(*accepted.job_ids)
         eventually(caught.holds)
         assert watch.states()[-1] is JobState.CLAIMED
         caught.restore()

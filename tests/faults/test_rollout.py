@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from pydantic import SecretStr
 
 from grader.models import JobState
 from grader.worker import broker
+from tests.fixtures.front_server import everything
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.web import BOUNDARY, form
 
@@ -90,7 +92,7 @@ def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
 ):
     old = web.start()
     content = predictions_csv(seed=999)
-    with _half_sent(web, make_token("eve"), content) as finish, traffic:
+    with half_sent(web, make_token("eve"), content) as finish, traffic:
         traffic.wait_for_more()
         web.start()
         process = psutil.Process(old.process.pid)
@@ -108,32 +110,25 @@ def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
     all_is_well(sent=traffic.sent)
 
 
-class _half_sent:  # noqa: N801 - reads as a word of the test
-    """An upload that is half sent; calling the function in the block sends the rest."""
+@contextmanager
+def half_sent(web, token, content):
+    """Send half of an upload; yield a function that sends the rest and returns the submission's id."""
+    body = form(content)
+    head = (
+        "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Type: multipart/form-data; boundary={BOUNDARY}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    ).encode()
+    with socket.create_connection(web.address, timeout=HANG_SECONDS) as connection:
+        connection.sendall(head + body[: len(body) // 2])
 
-    def __init__(self, web, token, content):
-        self._body = form(content)
-        self._head = (
-            "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
-            f"Authorization: Bearer {token}\r\nContent-Type: multipart/form-data; boundary={BOUNDARY}\r\n"
-            f"Content-Length: {len(self._body)}\r\nConnection: close\r\n\r\n"
-        ).encode()
-        self._connection = socket.create_connection(web.address, timeout=HANG_SECONDS)
+        def finish() -> int:
+            connection.sendall(body[len(body) // 2 :])
+            answer = everything(connection)
+            assert answer.startswith(b"HTTP/1.1 201 "), answer
+            return int(answer.partition(b'"id":')[2].split(b",")[0])
 
-    def __enter__(self):
-        self._connection.sendall(self._head + self._body[: len(self._body) // 2])
-        return self._finish
-
-    def __exit__(self, *_):
-        self._connection.close()
-
-    def _finish(self):
-        self._connection.sendall(self._body[len(self._body) // 2 :])
-        answer = b""
-        while chunk := self._connection.recv(65536):
-            answer += chunk
-        assert answer.startswith(b"HTTP/1.1 201 "), answer
-        return int(answer.partition(b'"id":')[2].split(b",")[0])
+        yield finish
 
 
 @on_sqlite

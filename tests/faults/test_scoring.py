@@ -6,7 +6,6 @@ from pydantic import SecretStr
 from sqlalchemy import update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
-from grader.worker.broker import Hints
 from grader.worker.scorer import Scorer
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -46,11 +45,6 @@ def poison(tmp_path):
     return {"PYTHONPATH": str(tmp_path)}
 
 
-def hint(service, *job_ids):
-    hints = Hints(service.settings)
-    hints.send(job_ids)
-
-
 def children_of(worker):
     return psutil.Process(worker.pid).children()
 
@@ -82,14 +76,14 @@ def test_job_is_scored_after_a_crash_at_any_step(
 @on_postgresql
 @pytest.mark.long
 def test_redelivered_message_does_nothing_if_its_worker_died_after_the_commit(
-    service, processes, eventually, watch, all_is_well, valkey
+    service, processes, eventually, watch, all_is_well, valkey, hint
 ):
     accepted = service.submit(service.competition())
     [job_id] = accepted.job_ids
     worker = processes.worker(service.settings, FAIRBOARD_CRASH_AT="record.after_commit")
-    hint(service, job_id)
+    hint(job_id)
     eventually(lambda: watch.states() == [JobState.DONE])
-    hint(service, *[job_id] * 20)
+    hint(*[job_id] * 20)
     eventually(lambda: not valkey.client().exists("fairboard.scoring", "unacked"))
     assert worker.poll() is None
     assert (watch.attempts(), watch.score_count()) == ([1], 2)
@@ -98,22 +92,22 @@ def test_redelivered_message_does_nothing_if_its_worker_died_after_the_commit(
 
 @on_sqlite
 def test_job_of_a_killed_child_waits_for_its_lease_and_the_worker_continues(
-    service, processes, snag, eventually, watch, all_is_well
+    service, processes, snag, eventually, watch, all_is_well, hint
 ):
     competition = service.competition()
     accepted = service.submit(competition)
     caught = snag(accepted)
     worker = processes.worker(service.settings)
-    hint(service, *accepted.job_ids)
+    hint(*accepted.job_ids)
     eventually(caught.holds)
     [child] = children_of(worker)
     child.kill()
     caught.restore()
     another = service.submit(competition, seed=8)
-    hint(service, *another.job_ids)
+    hint(*another.job_ids)
     eventually(lambda: watch.states() == [JobState.CLAIMED, JobState.DONE])
     watch.let_leases_run_out()
-    hint(service, *accepted.job_ids)
+    hint(*accepted.job_ids)
     eventually(watch.all_scored)
     assert watch.attempts() == [2, 1]
     all_is_well(accepted, another)

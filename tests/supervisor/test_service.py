@@ -1,8 +1,5 @@
 import contextlib
 import hashlib
-import os
-import random
-import shutil
 import sqlite3
 import sys
 
@@ -11,6 +8,8 @@ import pytest
 from grader.supervisor import valkey
 from tests.fixtures.guarded import lives
 from tests.fixtures.patience import eventually
+from tests.fixtures.service import write_predictions, write_solution
+from tests.fixtures.snags import Snag
 
 PROGRAMS = ("valkey-server", "worker@%h", "sweeper", "gunicorn")
 WITHOUT_VALKEY = (
@@ -20,19 +19,11 @@ WITHOUT_VALKEY = (
 
 
 @pytest.fixture
-def files(tmp_path):
-    """The paths of a solution with two identities and of a submission."""
-    generator = random.Random(3)
-    lines = ["id,target,cat,dog"]
-    predictions = ["id,prediction"]
-    for number in range(800):
-        mentions = [generator.randint(0, 1) for _ in range(2)]
-        lines.append(",".join(map(str, [number, generator.randint(0, 1), *mentions])))
-        predictions.append(f"{number},{generator.random():.6f}")
-    solution, submission = tmp_path / "solution.csv", tmp_path / "submission.csv"
-    solution.write_text("\n".join(lines) + "\n")
-    submission.write_text("\n".join(predictions) + "\n")
-    return solution, submission
+def solution(tmp_path):
+    """The path of a solution with two identities."""
+    path = tmp_path / "solution.csv"
+    path.write_bytes(write_solution())
+    return path
 
 
 def set_up_competition(running, solution):
@@ -41,9 +32,8 @@ def set_up_competition(running, solution):
     return running.command_here("token", "create", "anna").stdout.strip()
 
 
-def test_killed_processes_are_restarted_and_a_stop_ends_them_all(make_service, files):
+def test_killed_processes_are_restarted_and_a_stop_ends_them_all(make_service, solution):
     running = make_service().start().wait_until_ready()
-    solution, submission = files
     token = set_up_competition(running, solution)
     socket_folder = (running.data_dir / valkey.LINK).resolve().parent
     before = {}
@@ -55,7 +45,7 @@ def test_killed_processes_are_restarted_and_a_stop_ends_them_all(make_service, f
     for program, killed in before.items():
         eventually(lambda program=program, pid=killed.pid: (c := running.child(program)) and c.pid != pid)
     running.wait_until_ready()
-    first = running.submit("cup", token, submission.read_text())
+    first = running.submit("cup", token, write_predictions())
     assert running.wait_until_scored(first, token)["status"] == "scored"
 
     family = running.family()
@@ -64,11 +54,10 @@ def test_killed_processes_are_restarted_and_a_stop_ends_them_all(make_service, f
     assert not socket_folder.exists()
 
 
-def test_killed_service_leaves_no_process_even_if_they_are_busy_and_loses_no_data(make_service, files):
+def test_killed_service_leaves_no_process_even_if_they_are_busy_and_loses_no_data(make_service, solution):
     running = make_service().start().wait_until_ready()
-    solution, submission = files
     token = set_up_competition(running, solution)
-    with blocked_scoring(running, token, submission) as sent:
+    with blocked_scoring(running, token) as sent:
         family = running.family()
         running.kill()
         eventually(lambda: not any(map(lives, family)), lambda: str([each for each in family if lives(each)]))
@@ -78,7 +67,7 @@ def test_killed_service_leaves_no_process_even_if_they_are_busy_and_loses_no_dat
 
 
 @pytest.mark.long
-def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_service, files, tmp_path):
+def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_service, solution, tmp_path):
     """Test two properties with one service, because each start takes a long time."""
     running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start()
     link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
@@ -97,10 +86,9 @@ def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_ser
     assert "Traceback" not in same_folder.stderr + same_port.stderr
 
     running.wait_until_ready()
-    solution, submission = files
     token = set_up_competition(running, solution)
     assert running.command_here("user", "invite").stdout.startswith(f"{running.address}/sign-up/")
-    sent = running.submit("cup", token, submission.read_text())
+    sent = running.submit("cup", token, write_predictions())
     assert running.wait_until_scored(sent, token)["status"] == "scored"
     assert running.child("worker@%h") is None
     assert "Valkey was not found" in running.log()
@@ -116,13 +104,6 @@ def test_administrator_from_the_settings_can_log_in_and_replaces_the_setup_link(
     written = running.process.stdout.read() + running.log()
     assert "/setup/" not in written
     assert "battery" not in written
-
-
-def open_for_writing(fifo):
-    """Return a list with the descriptor of a FIFO that has a reader; empty if it has none."""
-    with contextlib.suppress(OSError):
-        return [os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)]
-    return []
 
 
 def suspended_outside_transactions(running, worker):
@@ -142,20 +123,15 @@ def suspended_outside_transactions(running, worker):
 
 
 @contextlib.contextmanager
-def blocked_scoring(running, token, submission):
-    """Submit a file, and let a scoring process of the worker read it until the end of the block."""
+def blocked_scoring(running, token):
+    """Submit a file that blocks a scoring process of the worker until the end of the block."""
     worker = running.child("worker@%h")
     eventually(lambda: suspended_outside_transactions(running, worker))
-    sent = running.submit("cup", token, submission.read_text())
-    sha256 = hashlib.sha256(submission.read_bytes()).hexdigest()
-    blob = next(running.data_dir.glob(f"blobs/*/{sha256}"))
-    blob.unlink()
-    os.mkfifo(blob)  # The FIFO blocks its reader during scoring.
+    sent = running.submit("cup", token, write_predictions())
+    snag = Snag.at(running.data_dir / "blobs", hashlib.sha256(write_predictions()).hexdigest())
     for process in (worker, *worker.children(recursive=True)):
         process.resume()
-    holding = []
-    eventually(lambda: holding or holding.extend(open_for_writing(blob)))
-    blob.unlink()
-    shutil.copy(submission, blob)
+    eventually(snag.holds)
+    snag.restore()
     yield sent
-    os.close(*holding)
+    snag.end()

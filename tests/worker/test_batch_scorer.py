@@ -121,7 +121,7 @@ def test_file_that_cannot_be_scored_does_not_affect_others(service, competition,
     assert {state for state, _ in jobs.values()} == {JobState.DONE}
 
 
-def test_no_transaction_is_open_while_a_batch_is_computed(service, competition, prepare_version):
+def test_no_transaction_is_open_while_files_are_read(service, competition, prepare_version):
     open_connections = []
 
     class Watching(Counting):
@@ -130,6 +130,8 @@ def test_no_transaction_is_open_while_a_batch_is_computed(service, competition, 
             return super().read(sha256)
 
     prepare_version(competition)
+    accepted = service.submit(competition)
     storage: Any = Watching(service.storage, set())
     assert Scorer(service.database, storage, lease=LEASE).run_batch()
+    assert Scorer(service.database, storage, lease=LEASE).run(accepted.job_ids[0])
     assert set(open_connections) == {0}

@@ -66,24 +66,6 @@ def test_job_waits_without_a_failed_attempt_while_storage_is_unreadable(service,
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_no_transaction_is_open_while_a_file_is_read(service):
-    class Watching:
-        def __init__(self, storage):
-            self.open_connections: list[int] = []
-            self.storage = storage
-
-        def read(self, sha256: str) -> bytes:
-            self.open_connections.append(service.database.engine.pool.checkedout())
-            data: bytes = self.storage.read(sha256)
-            return data
-
-    accepted = service.submit(service.competition())
-    storage = Watching(service.storage)
-    assert Scorer(service.database, storage, lease=LEASE).run(accepted.job_ids[0])  # type: ignore[arg-type]
-    assert storage.open_connections == [0, 0, 0]
-    assert service.submission(accepted).status is SubmissionStatus.SCORED
-
-
 def test_score_is_recorded_in_the_same_attempt_after_a_database_error(service, monkeypatch):
     accepted = service.submit(service.competition())
     record, calls = jobs.record, []
@@ -156,12 +138,3 @@ def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
         )
         shown = [(each.submission_id, version.scale.text(each.score_units)) for each in ranked]
         assert shown == [(each.submission_id, f"{each.score:.5f}") for each in by_score]
-
-
-def test_predictions_for_which_a_metric_is_undefined_are_rejected_with_line_and_value(service):
-    competition, _ = with_metric(service, {"name": "rmsle"})
-    accepted = service.submit(competition, csv=write_predictions().replace(b"\nr3,", b"\nr3,-"))
-    service.score(accepted)
-    (problem,) = service.submission(accepted).problems
-    assert (problem["code"], problem["line"]) == ("out_of_range", 5)
-    assert "expected a number from 0 to" in problem["message"]

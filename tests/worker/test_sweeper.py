@@ -47,18 +47,6 @@ def name_of_one_that_died():
     return f"{processes.machine()}/{process.pid}/{started:.2f}"
 
 
-def claim_as_a_dead_process(service, accepted):
-    """Claim a job for an hour under the name of a dead process."""
-    with service.database.write() as session:
-        assert jobs.claim(
-            session,
-            job_id=accepted.job_ids[0],
-            lease=timedelta(hours=1),
-            now=service.now,
-            holder=name_of_one_that_died(),
-        )
-
-
 def is_scored(service, accepted):
     return service.submission(accepted).status is SubmissionStatus.SCORED
 
@@ -71,7 +59,9 @@ def test_job_of_a_dead_process_is_scored_before_the_next_sweep(service):
     sweeper = Sweeper(settings, all_lanes(settings))
     sweeper._due()
     accepted = service.submit(service.competition())
-    claim_as_a_dead_process(service, accepted)
+    hour, holder = timedelta(hours=1), name_of_one_that_died()
+    with service.database.write() as session:
+        assert jobs.claim(session, job_id=accepted.job_ids[0], lease=hour, now=service.now, holder=holder)
     sweep(sweeper, lambda: is_scored(service, accepted))
 
 
