@@ -41,7 +41,7 @@ def create_app(settings: Settings) -> Celery:
             "broker_connection_retry_on_startup": True,
             "broker_connection_max_retries": None,  # retry forever
             "broker_transport_options": {
-                # A worker cannot stop during a blocking read, which ends after this many seconds or with a hint.
+                # A worker cannot stop during a blocking read, which ends after these seconds or with a hint.
                 "polling_interval": 1,
                 "queue_order_strategy": "sorted",
                 # This must exceed the time limit; otherwise, running tasks would be delivered again.
