@@ -134,8 +134,3 @@ def guesses_from(arena, form, count):
 def test_only_the_address_from_a_trusted_proxy_has_its_own_limit(make_arena, trusted_proxies, form, last):
     arena = make_arena(rate_limits=True, trusted_proxies=trusted_proxies)
     assert guesses_from(arena, form, 21) == [422] * 20 + [last]
-
-
-def test_users_can_log_in_without_a_broker(make_arena):
-    arena = make_arena(rate_limits=True, broker_url="redis://127.0.0.1:1/0")
-    assert arena.person("Ann").browser.get("/account").status_code == 200

@@ -19,7 +19,6 @@ from grader.receipts import Receipt
 from grader.receipts.verification import verify
 from grader.services.leaderboards import group_tables
 from tests.fixtures.arena import main_text, without_form_tokens
-from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
 
 HERE = f"{API}/competitions/any"
@@ -30,14 +29,6 @@ TEAMS = ("Ann", "Bob", "Cem")
 COLUMN = "region"
 REGIONS = np.array(["south" if number % 7 in (1, 5) else "north" for number in range(ROWS)])
 IS_PUBLIC = np.random.default_rng(2).random(ROWS) < 0.5
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The current time, which only the test changes."""
-    times = [datetime(2030, 1, 1, tzinfo=UTC)]
-    set_clock(monkeypatch, lambda: times[-1])
-    return times
 
 
 class Numbers:

@@ -8,22 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import httpx
-import pytest
 
-from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
 
 HERE = f"{API}/competitions/toxic"
 DESK = f"{HERE}/organize"
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "run_competition.py"
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The current time, which only the test changes."""
-    times = [datetime(2030, 1, 1, tzinfo=UTC)]
-    set_clock(monkeypatch, lambda: times[-1])
-    return times
 
 
 def test_the_example_of_the_documentation_runs_a_competition(arena, clock, tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, event, insert, select
 
 from grader import db
-from grader.db import Database
 from grader.models import Mail, Role, User
 from grader.services.competitions import lookup
 from grader.services.site import outbox
@@ -42,46 +41,34 @@ WITHOUT_SCANS = "SET enable_seqscan = off"
 TEAMS, FILES = 300, 3_000
 
 
-class Plans:
-    """Statements with the parameters of their first execution, and the large tables that each one scans."""
+@contextmanager
+def recorded(database):
+    """Record statements with the parameters of their first execution, from any thread."""
+    sent: dict[str, Any] = {}
 
-    def __init__(self, database, url):
-        self._engine = database.engine
-        self._other = Database(url, pool_size=1)
+    def note(_connection, _cursor, statement: str, values, *_):
+        if statement.startswith(STATEMENTS) and "set_config" not in statement:
+            sent.setdefault(statement, values[0] if isinstance(values, list) else values)
 
-    @contextmanager
-    def recorded(self):
-        """Record the statements of the block, from any thread."""
-        sent: dict[str, Any] = {}
+    event.listen(database.engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(database.engine, "before_cursor_execute", note)
 
-        def note(_connection, _cursor, statement: str, values, *_):
-            if statement.startswith(STATEMENTS) and "set_config" not in statement:
-                sent.setdefault(statement, values[0] if isinstance(values, list) else values)
 
-        event.listen(self._engine, "before_cursor_execute", note)
-        try:
-            yield sent
-        finally:
-            event.remove(self._engine, "before_cursor_execute", note)
-
-    def scans(self, sent):
-        """Return the scans of large tables."""
-        found, large = [], TEAMS // 2
-        with self._other.engine.connect() as connection:
-            connection.exec_driver_sql(WITHOUT_SCANS)
-            query = "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r'"
-            sizes = dict(connection.exec_driver_sql(query).all())
-            assert min(sizes[name] for name in ("submission", "score", "scoring_job", "mail")) >= large
-            for statement, values in sent.items():
-                (plan,) = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", values).one()
-                for node in _nodes(plan[0]["Plan"]):
-                    if node["Node Type"] == "Seq Scan" and sizes[node["Relation Name"]] >= large:
-                        found.append(f"{node['Relation Name']}: {node.get('Filter')} in {statement[:1000]}")
-        return found
-
-    def close(self):
-        """Close the connection."""
-        self._other.dispose()
+def scans(connection, sent):
+    """Return the large tables that the statements scan."""
+    found, large = [], TEAMS // 2
+    query = "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r'"
+    sizes = dict(connection.exec_driver_sql(query).all())
+    assert min(sizes[name] for name in ("submission", "score", "scoring_job", "mail")) >= large
+    for statement, values in sent.items():
+        (plan,) = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", values).one()
+        for node in _nodes(plan[0]["Plan"]):
+            if node["Node Type"] == "Seq Scan" and sizes[node["Relation Name"]] >= large:
+                found.append(f"{node['Relation Name']}: {node.get('Filter')} in {statement[:1000]}")
+    return found
 
 
 def _nodes(node):
@@ -108,8 +95,7 @@ def _mails(session):
 
 def test_no_frequent_statement_scans_a_large_table(make_arena, make_postgresql_url, monkeypatch):
     set_clock(monkeypatch, lambda: NOW)
-    url = make_postgresql_url()
-    arena = make_arena(database_url=url)
+    arena = make_arena(database_url=make_postgresql_url())
     arena.competition(opens_at=NOW - timedelta(days=60))
     ann, bob = arena.person("Ann"), arena.person("Bob")
     arena.give_role(bob, Role.OWNER)
@@ -128,7 +114,6 @@ def test_no_frequent_statement_scans_a_large_table(make_arena, make_postgresql_u
     arena.score_all()
     with arena.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("VACUUM ANALYZE")
-    plans = Plans(arena.database, url)
 
     def visit():
         for person, pages in ((None, PUBLIC), (ann, MEMBERS), (bob, ORGANIZERS)):
@@ -137,12 +122,12 @@ def test_no_frequent_statement_scans_a_large_table(make_arena, make_postgresql_u
                 answer = browser.get(page, headers=person.bearer if person and API in page else {})
                 assert answer.status_code == 200, (page, answer.status)
 
-    with plans.recorded() as pages:
+    with recorded(arena.database) as pages:
         visit()
-    with plans.recorded() as upload:
+    with recorded(arena.database) as upload:
         arena.submit(ann, arena.truth.predictions(noise=0.7))
         arena.score_all()
-    with plans.recorded() as sweep:
+    with recorded(arena.database) as sweep:
         with arena.database.read() as session:
             conditions = [lane.is_due(session, db.now(session)) for lane in all_lanes(arena.settings)]
             session.execute(select(*(each for each in conditions if isinstance(each, ColumnElement))))
@@ -154,7 +139,7 @@ def test_no_frequent_statement_scans_a_large_table(make_arena, make_postgresql_u
         with arena.database.write() as session:
             assert not session.scalar(select(outbox.are_waiting(NOW)))
             outbox.forget_old(session, now=NOW)
-    for sent in (pages, upload, sweep):
-        assert plans.scans(sent) == []
+    with arena.database.engine.connect() as connection:
+        connection.exec_driver_sql(WITHOUT_SCANS)
+        assert [scans(connection, sent) for sent in (pages, upload, sweep)] == [[], [], []]
     assert len(pages) > 20 and len(upload) > 10 and len(sweep) > 10
-    plans.close()

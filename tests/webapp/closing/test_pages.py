@@ -18,11 +18,6 @@ CLOSE = f"{HERE}/organize/close"
 
 
 @pytest.fixture
-def arena(make_arena):
-    return make_arena()
-
-
-@pytest.fixture
 def scene(arena):
     """A competition with a scored team and one organizer with each role."""
     arena.competition()

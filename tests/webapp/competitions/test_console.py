@@ -3,8 +3,6 @@
 import re
 from datetime import timedelta
 
-import pytest
-
 from grader.services.competitions import acting, drafts, lookup
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation
@@ -14,16 +12,6 @@ from tests.fixtures.rescorings import store_corrected
 
 HERE = "/competitions/toxicity"
 DESK = f"{HERE}/organize"
-
-
-@pytest.fixture
-def arena(make_arena):
-    return make_arena()
-
-
-@pytest.fixture
-def root(arena):
-    return arena.person("Root", is_admin=True)
 
 
 def next_act(page):

@@ -1,21 +1,9 @@
 """Organizers' API: lists, and actions on submissions, teams and announcements."""
 
-import pytest
-
-from grader.models import Role
-from tests.fixtures.desk import API, Desk
+from tests.fixtures.desk import API
 
 HERE = f"{API}/competitions/toxicity"
 DESK = f"{HERE}/organize"
-
-
-@pytest.fixture
-def olga(arena):
-    """The owner of a competition."""
-    arena.competition()
-    olga = Desk(arena.person("Olga"))
-    arena.give_role(olga.person, Role.OWNER)
-    return olga
 
 
 def test_announcements_are_posted(olga):

@@ -18,12 +18,6 @@ from tests.fixtures.arena import main_text
 HERE = "/competitions/toxicity"
 
 
-@pytest.fixture
-def ann(arena):
-    arena.competition()
-    return arena.person("Ann")
-
-
 def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(
     arena, ann, tmp_path, monkeypatch
 ):

@@ -20,12 +20,6 @@ PAGE, SAVE = f"{HERE}/settings", f"{HERE}/settings/save"
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def root(arena):
-    """An administrator of the site."""
-    return arena.person("Root", is_admin=True)
-
-
 def settings_of(arena, slug="toxicity"):
     with arena.database.read() as session:
         return settings.of(lookup.get(session, slug=slug))

@@ -19,12 +19,6 @@ BOARD = "/competitions/toxicity/leaderboard"
 
 
 @pytest.fixture
-def ann(arena):
-    arena.competition()
-    return arena.person("Ann")
-
-
-@pytest.fixture
 def short(monkeypatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 400_000_000)
 

@@ -11,8 +11,6 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import CHECKS, load_all_checks
 
 from grader.models import Role
-from grader.services.identity import api_tokens, names
-from grader.services.identity.api_tokens import Scope
 
 pytestmark = pytest.mark.system
 
@@ -27,28 +25,18 @@ KEPT: list[Any] = CHECKS.get_by_names(
 )
 # Path parameters of existing objects; with other values, every response would be 404.
 KNOWN = {"slug": "toxicity", "submission_id": 1, "number": 1, "team_id": 1, "token_id": 999, "user_id": 1}
-ROLES = {"nobody": None, "a participant": "Ann", "an organizer": "Olga", "an administrator": "Root"}
+ROLES = ("nobody", "a participant", "an organizer", "an administrator")
 
 
 @pytest.fixture
 def site(make_arena, database_url):
+    """A site whose `headers` contain a token with all scopes for each role."""
     arena = make_arena(database_url=database_url)
     arena.competition()
-    arena.person("Ann")
-    arena.person("Root", is_admin=True)
-    olga = arena.person("Olga")
-    arena.give_role(olga, Role.OWNER)
+    people = arena.person("Ann"), arena.person("Olga"), arena.person("Root", is_admin=True)
+    arena.give_role(people[1], Role.OWNER)
+    arena.headers = dict(zip(ROLES, ({}, *(each.bearer for each in people)), strict=True))
     return arena
-
-
-def bearer(arena, name):
-    """Return request headers with a token that has all scopes."""
-    if name is None:
-        return {}
-    with arena.database.write() as session:
-        person = names.get_user(session, name=name)
-        _, text = api_tokens.create(session, user=person, name="t", scopes=tuple(Scope), now=arena.now())
-    return {"Authorization": f"Bearer {text}"}
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +90,7 @@ def complete(app):
 
 def keep(arena, role, cases):
     """Send requests as a role, and check each response against the OpenAPI document."""
-    headers = bearer(arena, ROLES[role]) | {"Accept-Encoding": "identity"}
+    headers = arena.headers[role] | {"Accept-Encoding": "identity"}
     app = complete(arena.app)
     for case in cases:
         answer = case.call(app=app, headers=headers)

@@ -14,12 +14,6 @@ HERE = "/competitions/toxicity/organize"
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def root(arena):
-    """An administrator of the site."""
-    return arena.person("Root", is_admin=True)
-
-
 def test_a_solution_uploaded_as_data_is_held_back_until_the_box_is_ticked(arena, root):
     ann = arena.person("Ann")
     arena.competition()

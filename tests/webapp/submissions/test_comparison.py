@@ -14,11 +14,6 @@ HERE = "/competitions/toxicity"
 WHERE = f"{HERE}/submissions/compare"
 
 
-@pytest.fixture
-def arena(make_arena):
-    return make_arena()
-
-
 def entered(arena, feedback=Feedback.OPEN):
     """Create a competition in which Ann has two scored submissions, the second one worse."""
     arena.competition()

@@ -13,11 +13,6 @@ from tests.webapp.submissions.test_comparison import entered
 HERE = "/competitions/toxicity"
 
 
-@pytest.fixture
-def arena(make_arena):
-    return make_arena()
-
-
 def test_page_and_api_have_one_list_of_losses_that_adds_up_to_the_score(arena):
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text

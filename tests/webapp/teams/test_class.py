@@ -4,7 +4,6 @@ import csv
 import io
 import re
 
-import pytest
 from sqlalchemy import select
 
 from grader.models import Role, Standing, Team
@@ -27,14 +26,6 @@ def roster():
 def grades(desk, query=""):
     text = desk("GET", f"{DESK}/exports/grades.csv{query}").text
     return list(csv.DictReader(io.StringIO(text)))
-
-
-@pytest.fixture
-def olga(arena):
-    arena.competition()
-    olga = Desk(arena.person("Olga"))
-    arena.give_role(olga.person, Role.OWNER)
-    return olga
 
 
 def test_a_class_with_divisions_and_grades(olga):
@@ -139,14 +130,21 @@ def test_nothing_is_imported_if_the_confirmed_roster_has_changed(olga):
     assert grades(olga) == []
 
 
-def test_the_owner_prints_all_certificates_after_the_reveal(olga):
-    page = "/competitions/toxicity/organize/teams/certificates"
-    for name, noise in (("Ann", 1), ("Bob", 3)):
-        olga.arena.submit(olga.arena.person(name), olga.arena.truth.predictions(noise=noise))
+def test_the_owner_prints_all_certificates_and_everyone_sees_each_after_the_reveal(olga):
+    arena, here = olga.arena, "/competitions/toxicity"
+    for name, noise in (("<b>Ann</b>", 1), ("Bob", 3)):
+        arena.submit(arena.person(name), arena.truth.predictions(noise=noise))
     olga.work()
-    assert olga.person.browser.get(page).status_code == 403
-    olga.arena.reveal()
+    with arena.database.read() as session:
+        team_id = session.scalar(select(Team.id).where(Team.name == "<b>Ann</b>"))
+    own, page = f"{here}/teams/{team_id}/certificate", f"{here}/organize/teams/certificates"
+    visitor = arena.app.test_client()
+    assert olga.person.browser.get(page).status_code == visitor.get(own).status_code == 403
+    arena.reveal()
     text = olga.person.browser.get(page).text
     assert text.count('<article class="certificate') == 2
-    assert text.index("<bdi>Ann</bdi>") < text.index("<bdi>Bob</bdi>")
-    assert olga.arena.person("Eva").browser.get(page).status_code == 403
+    assert text.index("<bdi>&lt;b&gt;Ann&lt;/b&gt;</bdi>") < text.index("<bdi>Bob</bdi>")
+    assert arena.person("Eva").browser.get(page).status_code == 403
+    text = visitor.get(own).text
+    assert '<p class="place">1st <small>of 2 teams</small></p>' in text
+    assert "<bdi>&lt;b&gt;Ann&lt;/b&gt;</bdi>" in text and f"{here}/leaderboard/private" in text

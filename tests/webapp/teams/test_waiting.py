@@ -1,7 +1,5 @@
 """Open requests on Home, in the list of competitions and in the API."""
 
-from tests.fixtures.statements import recorded
-
 HERE = "/competitions/toxicity"
 
 
@@ -23,15 +21,6 @@ def test_merge_request_is_shown_on_home_in_the_list_and_in_the_api(arena):
         "Duo",
         "Ann",
     )
-
-
-def test_page_reads_open_requests_once(arena):
-    arena.competition()
-    ann = arena.person("Ann")
-    ann.browser.get(HERE)
-    with recorded(arena.database) as sent:
-        assert ann.browser.get(HERE).status_code == 200
-    assert sum("merge_request" in line for line in sent.lines) == 1
 
 
 def test_token_without_the_organize_scope_cannot_list_entry_requests(arena):
