@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -112,10 +111,9 @@ def test_release_is_complete_and_reproducible(artifacts, tmp_path):
     assert set(re.findall(r'"purl": "pkg:pypi/([a-z0-9.-]+)@', bill)) >= set(locked)
 
 
-@contextmanager
-def serving(bin_folder, folder, **given):
-    """Serve a new installation on a free port; yield its address and environment."""
-    environment = {"FAIRBOARD_DATA_DIR": str(folder), "FAIRBOARD_PORT": "0", **given}
+def serve_until_ready(bin_folder, folder):
+    """Serve a new installation on a free port, without writing bytecode, until it is ready."""
+    environment = {"FAIRBOARD_DATA_DIR": str(folder), "FAIRBOARD_PORT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
     with subprocess.Popen(
         [bin_folder / "fairboard", "serve"], env=kept | environment, stdout=subprocess.PIPE, text=True
@@ -128,7 +126,6 @@ def serving(bin_folder, folder, **given):
             wait += "while True:\n try: print(u.urlopen(sys.argv[1]).read().decode()); break\n"
             wait += " except OSError: time.sleep(0.2)"
             assert '"ready"' in run(bin_folder / "python", "-c", wait, f"{address}/readyz")
-            yield address, environment
         finally:
             process.terminate()
             process.wait(HANG_SECONDS)
@@ -166,8 +163,6 @@ def test_image_is_small_and_serves(tmp_path):
     installed = {path.name.rpartition("-")[0] for path in tree.glob("lib/*/site-packages/*.dist-info")}
     assert not installed & {"pip", "setuptools", "scikit_learn", "scipy"}
 
-    written = {"PYTHONDONTWRITEBYTECODE": "1"}
     before = set(tree.rglob("*"))
-    with serving(tree / "bin", tmp_path / "data", **written):
-        pass
+    serve_until_ready(tree / "bin", tmp_path / "data")
     assert set(tree.rglob("*")) == before

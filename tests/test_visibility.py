@@ -55,10 +55,6 @@ def test_everyone_always_sees_the_public_score_and_its_terms(viewer, phase):
 def test_only_the_team_and_organizers_see_the_public_table_before_the_reveal(phase):
     seeing = {viewer for viewer in Viewer if visible(Field.PUBLIC_IDENTITIES, viewer, phase)}
     assert seeing == {Viewer.TEAM, Viewer.ORGANIZER}
-
-
-@pytest.mark.parametrize("phase", BEFORE)
-def test_gaps_between_averages_are_limited_to_organizers_before_the_reveal(phase):
     assert {viewer for viewer in Viewer if visible(Field.PUBLIC_GAPS, viewer, phase)} == {Viewer.ORGANIZER}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.charts.svg import Axis, Frame, Place, Plot, circle, picture, points, polyline, text
+from grader.charts.svg import Axis, Frame, Place, Plot, circle, points, polyline, text
 
 BOX = Frame(420, 280, left=58, right=408, top=14, bottom=234)
 SQUARE = BOX._replace(width=290, right=BOX.left + BOX.bottom - BOX.top)
@@ -62,7 +62,7 @@ def rate_chart(
         circle("mark", (SQUARE.left + 4, SQUARE.height + 4), 4),
         text("name", SQUARE.left + 14, SQUARE.height + 8, note),
     ]
-    return picture("chart square", f"{title}. {note}.", SQUARE.width, SQUARE.height + 16, parts)
+    return SQUARE._replace(height=SQUARE.height + 16).picture("chart square", f"{title}. {note}.", parts)
 
 
 def outline(edges: Sequence[float], heights: Sequence[float]) -> list[Place]:
@@ -108,4 +108,5 @@ def _with_legend(
     for number, name in enumerate(names):
         left, top = BOX.left + (number % 2) * 180, BOX.height - 4 + LEGEND_STEP * (number // 2)
         parts += [sample(number, left, top), text("name", left + SAMPLE_WIDTH + 6, top + 4, name)]
-    return picture("chart", title, BOX.width, BOX.height + LEGEND_STEP * ((len(names) + 1) // 2), parts)
+    height = BOX.height + LEGEND_STEP * ((len(names) + 1) // 2)
+    return BOX._replace(height=height).picture("chart", title, parts)

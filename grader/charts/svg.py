@@ -108,14 +108,6 @@ Place = tuple[float, float]
 NO_DATA: Mapping[str, str] = MappingProxyType({})
 
 
-def picture(css: str, description: str, width: float, height: float, parts: Iterable[str]) -> str:
-    """Return an ``svg`` element with a description for screen readers."""
-    return (
-        f'<svg class="{css}" viewBox="0 0 {_at(width)} {_at(height)}" role="img" '
-        f'aria-label="{escape(description)}">{"".join(parts)}</svg>'
-    )
-
-
 def polyline(css: str, places: Iterable[Place]) -> str:
     """Return a ``polyline`` element through points."""
     return f'<polyline class="{css}" points="{points(places)}"/>'
@@ -196,8 +188,11 @@ class Frame(NamedTuple):
         return heights
 
     def picture(self, css: str, description: str, parts: Iterable[str]) -> str:
-        """Return the ``svg`` element."""
-        return picture(f"{css}{self.css}", description, self.width, self.height, parts)
+        """Return the ``svg`` element with a description for screen readers."""
+        return (
+            f'<svg class="{css}{self.css}" viewBox="0 0 {_at(self.width)} {_at(self.height)}" role="img" '
+            f'aria-label="{escape(description)}">{"".join(parts)}</svg>'
+        )
 
 
 WIDE = Frame(640, 400, left=66, right=470, top=14, bottom=350)

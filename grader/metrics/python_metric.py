@@ -25,7 +25,6 @@ from fairboard.interface import (
     Description,
     Direction,
     Exactness,
-    FloatArray,
     MetricResult,
     PreparedRows,
     RowArray,
@@ -233,8 +232,10 @@ class PythonMetric:
     def score(self, prepared: PreparedRows, encoded: Columns) -> MetricResult:
         """Compute the values of one file on one split, as the scorer; raise MetricFailed."""
         evidence: dict[str, Any] = {"packages": package_versions(), "sandbox": list(layers().in_force)}
-        values = _numbers(self.call(self.request(prepared, encoded))).tolist()
-        terms = dict(zip(self.settings.terms, values, strict=True))
+        outcome = self.call(self.request(prepared, encoded))
+        if outcome.status is not CallStatus.OK:
+            raise MetricFailed(outcome)
+        terms = dict(zip(self.settings.terms, outcome.numbers.tolist(), strict=True))
         return MetricResult(terms.pop("score"), terms, evidence)
 
     def check_file(self, made_up: PreparedRows, encoded: Columns) -> str | None:
@@ -302,12 +303,6 @@ def term_names(outcome: CallOutcome) -> tuple[str, ...]:
         return names
     log = f"The function may return up to {MOST_TERMS} values with names such as f1_macro: {', '.join(names)}"
     raise MetricFailed(replace(outcome, status=CallStatus.WRONG_RESULT, log=log))
-
-
-def _numbers(outcome: CallOutcome) -> FloatArray:
-    if outcome.status is not CallStatus.OK:
-        raise MetricFailed(outcome)
-    return outcome.numbers
 
 
 @cache

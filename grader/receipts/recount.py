@@ -37,14 +37,10 @@ class RowClass:
         """Return the predictions for all rows."""
         return sorted(chain.from_iterable(self._groups.values()))
 
-    def of(self, name: str) -> list[float]:
-        """Return the predictions for the rows that mention an identity."""
-        return sorted(chain.from_iterable(group for names, group in self._groups.items() if name in names))
-
-    def of_others(self, name: str) -> list[float]:
-        """Return the predictions for the rows that do not mention an identity."""
-        groups = self._groups.items()
-        return sorted(chain.from_iterable(group for names, group in groups if name not in names))
+    def of(self, name: str, *, is_mentioned: bool) -> list[float]:
+        """Return the predictions for the rows that mention an identity, or for those that do not."""
+        groups = (group for names, group in self._groups.items() if (name in names) is is_mentioned)
+        return sorted(chain.from_iterable(groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +82,8 @@ def count(rows: Sequence[Row], predictions: Mapping[str, float], settings: Recou
 
 
 def _count_identity(name: str, positives: RowClass, negatives: RowClass) -> dict[str, Any]:
-    own_positives, other_positives = positives.of(name), positives.of_others(name)
-    own_negatives, other_negatives = negatives.of(name), negatives.of_others(name)
+    own_positives, other_positives = (positives.of(name, is_mentioned=each) for each in (True, False))
+    own_negatives, other_negatives = (negatives.of(name, is_mentioned=each) for each in (True, False))
     return {
         "name": name,
         "in_score": True,
