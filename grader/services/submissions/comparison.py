@@ -142,15 +142,17 @@ def request(act: Act, *, viewer: Viewer, submission_id: int, baseline_id: int) -
     job = find_job(session, competition=competition, submission_id=one.id, baseline_id=other.id)
     if job is not None:
         return job
-    recent = select(func.count()).where(
+    recent = select(func.count(), func.min(OrganizerJob.created_at)).where(
         OrganizerJob.competition_id == competition.id,
         OrganizerJob.kind == OrganizerJobKind.COMPARE,
         OrganizerJob.parameters["team_id"].as_integer() == one.team_id,
         OrganizerJob.created_at > act.now - DAY,
     )
-    if (session.scalar(recent) or 0) >= MAX_DAILY:
+    count, oldest = session.execute(recent).one()
+    if count >= MAX_DAILY:
         message = f"Your team has requested {MAX_DAILY} comparisons within a day. Try again later."
-        raise Refusal("too_many_comparisons", ErrorKind.LIMITED, message)
+        wait = oldest + DAY - act.now
+        raise Refusal("too_many_comparisons", ErrorKind.LIMITED, message, retry_after=wait)
     return organizer_jobs.add(
         session,
         competition=competition,

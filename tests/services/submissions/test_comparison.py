@@ -92,8 +92,9 @@ def test_a_team_may_request_20_comparisons_a_day(service, competition):
     one, *others = sent(service, competition, *(number / 10 for number in range(MAX_DAILY + 2)))
     for place, other in enumerate(others[:MAX_DAILY]):
         ask(service, competition, one, other, after=place * SECOND)
-    with refused("too_many_comparisons"):
+    with refused("too_many_comparisons") as reached:
         ask(service, competition, one, others[-1], after=30 * SECOND)
+    assert reached.value.retry_after == DAY - 30 * SECOND
     assert ask(service, competition, one, others[0], after=30 * SECOND).id  # It exists already.
     theirs = sent(service, competition, 1.0, 2.0, user="bob")
     assert ask(service, competition, *theirs, user="bob", after=30 * SECOND).id
