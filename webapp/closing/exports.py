@@ -13,6 +13,7 @@ from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Role
 from grader.services.closing import tables
 from grader.services.closing.tables import TableKind
+from grader.services.competitions import phases
 from webapp.http.context import reading, require_role
 from webapp.http.fields import Number, Sent
 from webapp.http.site import current_site
@@ -46,7 +47,7 @@ def export_csv(ask: Ask, query: ExportQuery, kind: str) -> Response:
 @EXPORTS.read("/results.zip", None, endpoint="bundle", file="application/zip")
 def export_results(ask: Ask) -> Response:
     """Return the results bundle, after the reveal: CSV tables, the published solution and a README."""
-    tables.require_revealed(ask.competition)
+    phases.require_revealed(ask.competition)
     write = partial(tables.write_bundle, competition=ask.competition, storage=current_site().storage)
     return _stream(write, "application/zip", f"{ask.competition.slug}-results.zip")
 

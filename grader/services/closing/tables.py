@@ -392,13 +392,6 @@ class _Buffer(RawIOBase):
         return taken
 
 
-def require_revealed(competition: Competition) -> None:
-    """Raise OrganizerRefusal if there is no bundle yet."""
-    if competition.revealed_at is None:
-        message = "The private leaderboard has not been revealed. Reveal it first."
-        raise OrganizerRefusal("not_revealed", ErrorKind.CONFLICT, message)
-
-
 def write_bundle(session: Session, *, competition: Competition, storage: Storage) -> Iterator[bytes]:
     """Yield the ZIP archive in pieces."""
     buffer = _Buffer()

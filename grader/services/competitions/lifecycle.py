@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import boards, settings_warnings
 from grader.services.competitions import settings as competition_settings
@@ -121,14 +121,6 @@ def suggestions(
 
 
 MESSAGE_MAX_LENGTH = 500
-
-
-class SubmissionsPaused(ParticipantError):
-    """Submissions are paused."""
-
-    public_name = "submissions_paused"
-    kind = ErrorKind.FORBIDDEN
-    message = "Submissions are paused: {competition.pause_message} The leaderboard stays available."
 
 
 def pause(act: Act, *, message: str) -> Competition:

@@ -3,7 +3,7 @@
 import enum
 from datetime import datetime
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.models import (
     Competition,
     CompetitionState,
@@ -78,3 +78,10 @@ def is_settled(competition: Competition) -> bool:
     settled_at = competition.settled_at
     ends = (competition.closes_at, competition.selection_deadline, competition.extended_until)
     return settled_at is not None and all(end is None or settled_at >= end for end in ends)
+
+
+def require_revealed(competition: Competition) -> None:
+    """Raise OrganizerRefusal before the private leaderboard is revealed."""
+    if competition.revealed_at is None:
+        message = "The private leaderboard has not been revealed. Reveal it first."
+        raise OrganizerRefusal("not_revealed", ErrorKind.CONFLICT, message)

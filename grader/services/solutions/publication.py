@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerRefusal, Refusal
 from grader.models import Competition, Solution
-from grader.services.competitions import acting, lookup
+from grader.services.competitions import acting, lookup, phases
 from grader.services.site.log import Actor
 
 
@@ -20,9 +20,7 @@ def publish(
     """Publish the solution and complete receipts, which cannot be undone; raise OrganizerRefusal."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
-    if competition.revealed_at is None:
-        message = "The private leaderboard has not been revealed. Reveal it first."
-        raise OrganizerRefusal("not_revealed", ErrorKind.CONFLICT, message)
+    phases.require_revealed(competition)
     if competition.solution_published_at is not None:
         message = (
             f"The solution was already published at {competition.solution_published_at:%-d %b %Y, %H:%M:%S} "

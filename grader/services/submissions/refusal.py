@@ -10,34 +10,9 @@ from typing import Any
 from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import Competition, CompetitionState, Submission, SubmissionKind, SubmissionStatus, Team
 from grader.services.competitions import phases
-from grader.services.competitions.lifecycle import SubmissionsPaused
 from grader.services.submissions.situation import KEY_MAX_LENGTH, Repeats, SentFile, Situation
 from grader.services.teams import limits, participations
 from grader.visibility import Phase
-
-
-class CompetitionNotOpen(ParticipantError):
-    """The competition is not open yet."""
-
-    public_name = "competition_not_open"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, opens_at: datetime | None) -> None:
-        when = f" It opens at {opens_at:%-d %b %Y, %H:%M:%S} UTC." if opens_at else ""
-        super().__init__(f"This competition is not open yet.{when}")
-        self.opens_at = opens_at
-
-
-class CompetitionClosed(ParticipantError):
-    """The competition no longer accepts submissions."""
-
-    public_name = "competition_closed"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, closes_at: datetime | None) -> None:
-        when = f" at {closes_at:%-d %b %Y, %H:%M:%S} UTC" if closes_at else ""
-        super().__init__(f"This competition closed{when} and does not accept files now.")
-        self.closes_at = closes_at
 
 
 class NothingToScore(ParticipantError):
@@ -99,21 +74,25 @@ def kind(situation: Situation) -> SubmissionKind:
     return SubmissionKind.LATE if is_late else SubmissionKind.NORMAL
 
 
-def of_phase(
-    competition: Competition, now: datetime, team: Team | None = None
-) -> CompetitionNotOpen | SubmissionsPaused | CompetitionClosed | None:
+def of_phase(competition: Competition, now: datetime, team: Team | None = None) -> Refusal | None:
     """Return the reason why teams, or a team with an extension, may not submit at `now`; None if they may."""
     phase = phases.phase(competition, now)
     if phase is Phase.CLOSED and team and team.extended_until and now < team.extended_until:
         phase = Phase.OPEN
     if phase is Phase.SCHEDULED:
-        return CompetitionNotOpen(competition.opens_at)
+        opens_at = competition.opens_at
+        when = f" It opens at {opens_at:%-d %b %Y, %H:%M:%S} UTC." if opens_at else ""
+        message = f"This competition is not open yet.{when}"
+        return Refusal("competition_not_open", ErrorKind.FORBIDDEN, message)
     if phase is not Phase.CLOSED and competition.paused_at is not None:
-        return SubmissionsPaused(competition=competition)
+        message = f"Submissions are paused: {competition.pause_message} The leaderboard stays available."
+        return Refusal("submissions_paused", ErrorKind.FORBIDDEN, message)
     is_archived = competition.state is CompetitionState.ARCHIVED
     is_late = phase is Phase.REVEALED and competition.takes_late_submissions
     if is_archived or not (phase is Phase.OPEN or is_late):
-        return CompetitionClosed(competition.closes_at)
+        when = f" at {competition.closes_at:%-d %b %Y, %H:%M:%S} UTC" if competition.closes_at else ""
+        message = f"This competition closed{when} and does not accept files now."
+        return Refusal("competition_closed", ErrorKind.FORBIDDEN, message)
     return None
 
 

@@ -9,7 +9,7 @@ from grader.errors import OrganizerRefusal
 from grader.models import AuditEntry, Competition, CompetitionState
 from grader.services.closing import close
 from grader.services.competitions import acting, lifecycle, lookup, phases
-from grader.services.competitions.lifecycle import NotReady, SubmissionsPaused
+from grader.services.competitions.lifecycle import NotReady
 from grader.services.competitions.phases import Archived
 from grader.services.site.log import Actor
 from grader.services.submissions import refusal
@@ -78,7 +78,7 @@ def test_uploaders_see_the_public_pause_message_until_the_competition_is_resumed
             service.act(act, competition=competition, **given)
     service.act(lifecycle.pause, competition=competition, message="The labels are being checked")
     began = service.reload(competition).paused_at
-    with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\."):
+    with refused("submissions_paused", match=r"paused: The labels are being checked\."):
         service.submit(competition)
     service.now += DAY
     service.act(lifecycle.pause, competition=competition, message="It takes until tomorrow!")
