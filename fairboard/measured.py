@@ -61,11 +61,6 @@ class PairedDifference:
         """Half the width of the 95 % confidence interval of the difference."""
         return self.quantile * self.standard_error
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval does not contain 0."""
-        return abs(self.value) > self.margin
-
 
 def paired_difference(one: Measured, other: Measured) -> PairedDifference | None:
     """Return the difference of two scores on the same rows, or None if an error is unknown."""

@@ -56,7 +56,7 @@ def test_a_difference_is_more_exact_than_two_independent_scores(name):
     assert found is not None and found.value == one.score - other.score
     assert found.standard_error < 0.7 * one.errors["score"]
     same = paired_difference(one, one)
-    assert same is not None and (same.value, same.standard_error, same.is_clear) == (0, 0, False)
+    assert same is not None and (same.value, same.standard_error, same.margin) == (0, 0, 0)
 
 
 def test_the_jackknife_measures_terms_and_scores_over_groups():
