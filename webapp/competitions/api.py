@@ -107,8 +107,9 @@ def competition_list(ask: Ask, query: Asked) -> CompetitionList:
     """List the competitions, newest first."""
     found = slice_of_list(lookups.listed(ask.session), key=lambda each: each.id, part=query.part)
     views = [CompetitionView(each, ask.now) for each in found.rows]
-    lines = [CompetitionLine.of(view, rows=view.row_count) for view in views]
-    return CompetitionList(competitions=lines, **ending(found))
+    return CompetitionList(
+        competitions=[CompetitionLine.of(view, rows=view.row_count) for view in views], **ending(found)
+    )
 
 
 @PERSONAL.read("/competitions/<slug>", CompetitionDetails)

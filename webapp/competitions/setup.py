@@ -297,8 +297,7 @@ def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture])
     stored.hold(act)
     figures.add(act, name=stored.name, picture=picture, blob=stored.blob)
     after_commit(prose.format_saved, act.competition.slug)
-    url = url_for("competitions.figure", slug=act.competition.slug, name=stored.name)
-    return Stored(name=stored.name, url=url)
+    return Stored(name=stored.name, url=prose.base(act.competition.slug) + stored.name)
 
 
 @SETUP.act(

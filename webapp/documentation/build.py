@@ -94,8 +94,7 @@ def anchor_of(heading: str) -> str:
 
 
 def _text(token: Token) -> str:
-    parts = (" " if each.type == "softbreak" else each.content for each in token.children or ())
-    return "".join(parts)
+    return "".join(" " if each.type == "softbreak" else each.content for each in token.children or ())
 
 
 def _url(name: str) -> str:

@@ -318,5 +318,4 @@ def _deleted(_: None) -> ResponseReturnValue:
 @PAGE.act("/account/delete", form="delete_account", back=deletion, done=_deleted, before=require_confirmed)
 def delete_account(act: Act) -> None:
     """Delete and anonymize the account after checking the password."""
-    secret = current_site().settings.secret()
-    accounts.delete_account(act.session, user=act.user, secret=secret, now=act.now)
+    accounts.delete_account(act.session, user=act.user, secret=current_site().settings.secret(), now=act.now)

@@ -133,8 +133,7 @@ def _offer(session: Any, kind: str, slug: str, subject: str = "") -> ResponseRet
     """Return a redirect to a file's signed URL, which ends with the name of the saved file."""
     download = FINDERS[kind](session, competition_of(session, slug), subject)
     signed = [kind, g.token.id, g.user.id, slug, subject, download.name, download.version]
-    url = address("kaggle.signed_file", name=download.name, key=signer(SALT).dumps(signed))
-    return redirect(url, 302)
+    return redirect(address("kaggle.signed_file", name=download.name, key=signer(SALT).dumps(signed)), 302)
 
 
 def _stored(name: str, sha256: str, modified: datetime) -> Download:

@@ -179,8 +179,11 @@ def _line(row: ShownRow, board: Board) -> BoardLine:
 
 def counted_submission(counted: CountedEntry) -> CountedSubmission:
     """Return a counted submission with its results on both splits as the API model."""
-    results = {split.value: _split(result) for split, result in counted.results.items()}
-    return CountedSubmission.of(counted, submission=counted.submission_id, **results)
+    return CountedSubmission.of(
+        counted,
+        submission=counted.submission_id,
+        **{split.value: _split(result) for split, result in counted.results.items()},
+    )
 
 
 def _split(result: SplitResult) -> SplitScore:

@@ -78,8 +78,7 @@ def counted(ask: Ask, submission_id: int) -> CountedSubmission:
     if ask.is_page:
         team, own = _own_team(session, competition), None
         if team is not None and phase is Phase.REVEALED:
-            standings = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE)
-            own = standings.entry_of(team.id)
+            own = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE).entry_of(team.id)
         ask.shown |= {
             "is_own": team is not None and found.team_id == team.id,
             "own_counted_id": own.submission_id if own else None,
@@ -273,8 +272,7 @@ def board_file(slug: str, split: Split) -> ResponseReturnValue:
         competition, now = competition_of(session, slug), db.now(session)
         whole = BoardRequest(page_size=WHOLE, division=query.division, board=query.board)
         if split is Split.PRIVATE:
-            phase = phases.phase(competition, now)
-            boards.require_private(competition, viewer=lookups.viewer(), phase=phase)
+            boards.require_private(competition, viewer=lookups.viewer(), phase=phases.phase(competition, now))
         keep = lookups.keep(session, competition, now)
         text = keep(("csv", split, whole), lambda: board_csv(_board(session, competition, split, whole, now)))
     response = Response(text, mimetype="text/csv")

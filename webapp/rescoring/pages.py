@@ -208,9 +208,11 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> VersionStarted:
     version = preparation.begun(**here, solution=solution) or preparation.prepare(
         act, solution=solution, reason=sent.reason, changes=changes
     )
-    url = url_for("api.scoring_version", slug=act.competition.slug, number=version.number)
-    is_preparing = version.state is ScoringVersionState.PREPARING
-    return VersionStarted(number=version.number, url=url, is_preparing=is_preparing)
+    return VersionStarted(
+        number=version.number,
+        url=url_for("api.scoring_version", slug=act.competition.slug, number=version.number),
+        is_preparing=version.state is ScoringVersionState.PREPARING,
+    )
 
 
 class MetricRequest(Sent):
@@ -322,8 +324,7 @@ def _switch(
             ),
             act.session,
         )
-    progress = preparation.progress(act.session, version=version)
-    return answers.details(version, progress)
+    return answers.details(version, preparation.progress(act.session, version=version))
 
 
 @RESCORING.act(

@@ -112,8 +112,11 @@ def submit_again(act: Act, sent: DescribeRequest, submission_id: int) -> Accepte
 
 def _answer(accepted: AcceptedUpload) -> Accepted:
     """Return the response to an accepted file."""
-    url = url_for("api.submission", submission_id=accepted.submission.id)
-    return Accepted.of(accepted.submission, url=url, limits=accepted.allowance)
+    return Accepted.of(
+        accepted.submission,
+        url=url_for("api.submission", submission_id=accepted.submission.id),
+        limits=accepted.allowance,
+    )
 
 
 def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:

@@ -134,8 +134,7 @@ def import_students(act: Act, sent: RosterRequest, prepared: list[str] | None = 
     """
     by_mail = sent.by_mail and current_site().settings.sends_mail()
     lines = sent.students if prepared is None else prepared
-    options = sent.model_dump(exclude={"confirm", "students", "by_mail"})
-    plan = class_rosters.plan(act, lines=lines, **options)
+    plan = class_rosters.plan(act, lines=lines, **sent.model_dump(exclude={"confirm", "students", "by_mail"}))
     if not plan.problems or request.blueprint != "api":
         _ask(act, sent, plan, lines, by_mail=by_mail)
     made, remarks = class_rosters.apply(act, plan, by_mail=by_mail)
