@@ -169,7 +169,7 @@ role_option = click.option(
     callback=_roles,
     multiple=True,
     metavar="COLUMN=ROLE",
-    help="The role of a column, if the guess is wrong, such as comment=text. An unknown role lists all.",
+    help="The role of a column, if the guess is wrong, such as toxic=label. An unknown role lists all.",
 )
 metric_options = options(
     click.option(

@@ -94,7 +94,7 @@ class Receipt:
         try:
             return _receipt(json.loads(text))
         except UNREADABLE as error:
-            raise InvalidReceipt(f"This is not a Fairboard score receipt ({error!r}).") from error
+            raise InvalidReceipt("The file is not a Fairboard score receipt.") from error
 
 
 def _receipt(data: Mapping[str, Any]) -> Receipt:

@@ -41,7 +41,7 @@ class NonceNeeded(OrganizerError):
     public_name = "nonce_needed"
     message = (
         "The receipt was created before the solution was published, so it does not contain the nonce of its "
-        "commitment. Specify the nonce, which is published with the solution as solution-nonce.txt."
+        "commitment. Specify --nonce solution-nonce.txt, the nonce that is published with the solution."
     )
 
 

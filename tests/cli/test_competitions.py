@@ -193,5 +193,6 @@ def test_a_roster_invites_students_and_grades_are_exported(competition, service,
     made = competition("roster", "toxicity", names, "--yes")
     assert made.stdout.splitlines()[1].startswith("dora,,,http"), made.output
     assert competition("export", "toxicity", "grades").exit_code == 0
+    assert "is not one of 'submissions'" in competition("export", "toxicity", "bogus").stderr
     names.write_bytes("J\xfcrgen".encode("latin-1"))
     assert competition("roster", "toxicity", names).exit_code == 1

@@ -75,7 +75,8 @@ def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path):
     ],
 )
 def test_contradictory_options_are_rejected(rescore, arguments):
-    assert rescore(*arguments).exit_code != 0
+    result = rescore(*arguments)
+    assert (result.exit_code, "--reason" in result.output) == (1, True)
 
 
 def test_publishing_requires_an_answer_to_the_displayed_changes(service, scored, rescore, corrected):

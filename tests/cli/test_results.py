@@ -40,3 +40,6 @@ def test_a_receipt_is_verified_with_the_solution_of_the_bundle(
     result = host("verify", receipt, *files)
     assert result.exit_code == 0, result.output
     assert "all match the receipt" in result.stdout
+    for name in ("submission.csv", "missing.json"):
+        assert host("verify", tmp_path / name, *files).exit_code == 2
+    assert host("verify", receipt, *files, "--nonce", solution).exit_code == 2

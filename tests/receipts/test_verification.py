@@ -83,7 +83,7 @@ def differing(checks):
 
 def test_early_receipt_is_verified_with_the_published_nonce(receipt, canonical):
     early = dataclasses.replace(receipt, nonce=None)
-    with pytest.raises(NonceNeeded, match=r"solution-nonce\.txt"):
+    with pytest.raises(NonceNeeded, match=r"--nonce solution-nonce\.txt"):
         verify(early, submission=None, solution=canonical)
     assert differing(verify(early, submission=None, solution=canonical, nonce=NONCE)) == []
     assert differing(verify(early, submission=None, solution=canonical, nonce=bytes(32))) == [

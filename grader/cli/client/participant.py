@@ -13,7 +13,7 @@ from grader.cli.client.connection import (
 from grader.cli.group import REJECTED, SITE
 from grader.cli.output import TERMS, CommandOutput, left, number_text, progress, score_text, table_of
 from grader.cli.parameters import FOLDER, INPUT_FILE, OUTPUT_FILE
-from grader.client import Client
+from grader.client import Client, Refused
 from grader.client.records import ApiRecord, Json, Submission
 from grader.text import listed
 
@@ -56,7 +56,12 @@ def submit(
     error. After a lost connection, the upload is retried without creating a second submission.
     """
     with progress(f"Sending {file.name}") as on_progress:
-        sent = client.submit(file, description=description, again=again, on_progress=on_progress)
+        try:
+            sent = client.submit(file, description=description, again=again, on_progress=on_progress)
+        except Refused as error:
+            if error.name == "identical_file":
+                error.message += " To submit it anyway, use --again."
+            raise
     click.echo(f"{client.server} accepted submission #{sent.id}.", err=True)
     if no_wait:
         return _outcome(sent, sent.limits, None)

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import click
 
-from grader.cli.parameters import FILE
+from grader.cli.group import REJECTED
+from grader.errors import OrganizerError
+
+FILE = click.Path(path_type=Path)
+
+
+class Incomparable(click.ClickException):
+    """A file is missing or invalid."""
+
+    exit_code = REJECTED
 
 
 @click.command()
@@ -22,8 +31,8 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
 
     If you specify only one of the files, only its hash is compared.
 
-    The exit code is 0 if everything matches the receipt, 1 if anything differs and 2 if a file cannot be
-    read.
+    The exit code is 0 if everything matches the receipt, 1 if anything differs and 2 if the files cannot be
+    compared.
     """
     from grader.metrics.registry import is_python
     from grader.receipts import Receipt
@@ -31,13 +40,18 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
 
     if solution is None and submission is None:
         raise click.UsageError("Specify --solution, --submission, or both.")
-    parsed = Receipt.from_json(receipt.read_bytes())
-    checks = verify_receipt(
-        parsed,
-        submission=None if submission is None else submission.read_bytes(),
-        solution=None if solution is None else solution.read_bytes(),
-        nonce=None if nonce is None else _nonce(nonce),
-    )
+    try:
+        parsed = Receipt.from_json(receipt.read_bytes())
+        checks = verify_receipt(
+            parsed,
+            submission=None if submission is None else submission.read_bytes(),
+            solution=None if solution is None else solution.read_bytes(),
+            nonce=None if nonce is None else _nonce(nonce),
+        )
+    except OSError as error:
+        raise Incomparable(f"The file {error.filename} cannot be read: {error.strerror}.") from error
+    except OrganizerError as error:
+        raise Incomparable(error.message) from error
     differing = [check for check in checks if not check.holds]
     is_other = any(check.what.startswith("sha256") for check in differing)
     for check in checks:
@@ -69,4 +83,4 @@ def _nonce(path: Path) -> bytes:
     try:
         return bytes.fromhex(path.read_text(encoding="ascii"))
     except ValueError as error:
-        raise click.UsageError(f"{path.name} contains no nonce; expected hexadecimal digits.") from error
+        raise Incomparable(f"{path.name} contains no nonce; expected hexadecimal digits.") from error

@@ -19,7 +19,14 @@ from grader.text import csv_lines
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ROLES = ("owner", "editor", "viewer")
 SECTIONS = ("nothing", "divisions", "teams")
-KINDS = "submissions|standings|scores|audit|grades"
+# The options of click for the arguments of paths.
+ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "kind": {"type": click.Choice(("submissions", "standings", "scores", "audit", "grades"))},
+    "organizer": {"metavar": "USER"},
+    "person": {"metavar": "NAME"},
+    "submission": {"type": int},
+    "token_id": {"type": int},
+}
 ORGANIZE = "competitions/{slug}/organize"
 ACCOUNT = ("name", "is_admin", "email", "email_verified_at", "created_at", "suspended_at")
 
@@ -100,9 +107,7 @@ class Call:
         for decorate in reversed(options):
             view = decorate(view)
         for place in reversed(places):
-            metavar = {"organizer": "USER", "person": "NAME", "kind": KINDS}.get(place)
-            kind = int if place in ("token_id", "submission") else None
-            view = click.argument(place, metavar=metavar, type=kind)(view)
+            view = click.argument(place, **ARGUMENTS.get(place, {}))(view)
         return click.command(name)(view)
 
 

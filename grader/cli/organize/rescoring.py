@@ -45,7 +45,9 @@ def rescore(
     """
     given = [path for path in inputs.values() if path is not None]
     starts = len(given) + (rollback is not None)
-    if starts + drop > 1 or bool(starts) != bool(reason.strip()) or (preview and (drop or rollback)):
+    if reason.strip() and not starts:
+        raise click.UsageError("--reason requires a SOLUTION, --settings, --metric-file or --rollback.")
+    if starts + drop > 1 or (starts and not reason.strip()) or (preview and (drop or rollback)):
         raise click.UsageError(
             "Specify at most one of SOLUTION, --settings, --metric-file, --rollback and --drop. All except "
             "--drop require a --reason. --preview is only for SOLUTION, --settings, --metric-file or the "

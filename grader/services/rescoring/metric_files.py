@@ -69,7 +69,9 @@ def use(
     known = before if before.is_python else None
     python = PythonSettings.from_dict(known.python) if known and known.python else PythonSettings()
     is_draft = act.competition.state is CompetitionState.DRAFT
-    if not is_draft and (known is None or sample is not None):
+    if not is_draft and known is None:
+        raise refused("The metric of this competition is not written in Python, so it has no metric.py.")
+    if not is_draft and sample is not None:
         raise refused(
             "A rescoring may only change the file of a metric that is written in Python, not its columns. "
             "Send a metric.py without a sample submission."

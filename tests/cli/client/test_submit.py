@@ -35,7 +35,7 @@ def test_submit_prints_score_rank_weakest_term_and_remaining_submissions(ada, se
     assert (answer["submission"]["status"], answer["rank"]) == ("scored", 1)
     refused = ada("submit", files / GOOD, "--json")
     assert refused.exit_code == connection.REFUSED
-    assert json.loads(refused.stdout)["error"] == "identical_file"
+    assert json.loads(refused.stdout)["error"] == "identical_file" and "use --again" in refused.stderr
 
 
 @on_sqlite

@@ -113,6 +113,7 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people,
     home = page(ann, "/competitions/toxicity")
     assert "The correction was wrong." in home and "Rescoring rolled back" in home
     assert "Rescoring rolled back" in page(ann, "/competitions/toxicity/rescoring")
+    assert "Rolled back from version 2: The correction" in page(eva, f"{ROOT}/rescoring")
 
 
 def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(arena, people):

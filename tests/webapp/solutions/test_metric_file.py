@@ -122,6 +122,10 @@ def test_only_administrators_may_upload_by_default(olga, monkeypatch):
     olga("POST", f"{DESK}/organizers", json={"name": "Ed", "role": "editor"}, expect=201)
     assert upload(olga, "def nothing(): pass\n", expect=409)["error"] == "metric_file_refused"
     assert "JSON object" in upload(olga, arguments="[1]", expect=409)["message"]
+    arena.competition()
+    sent = {"file": (io.BytesIO(MAE.encode()), "metric.py")}
+    refused = olga("POST", f"{API}/competitions/toxicity/organize/metric-file", data=sent, expect=409)
+    assert "not written in Python" in refused.json["message"]
     site = arena.app.extensions["fairboard"]
     answers = {}
     for allowed in HostMetrics:
