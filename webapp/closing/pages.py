@@ -42,7 +42,7 @@ def explanation(state: CloseState) -> str:
     rest = (
         "The private standings will be computed shortly."
         if state.selection_open_until is None
-        else "Teams can still change their final selection."
+        else "At least one team can still change its final selection."
     )
     return f"All submissions accepted in time have been processed. {rest}"
 
@@ -51,8 +51,9 @@ def missing(state: CloseState) -> Iterator[str]:
     """Yield the tasks that remain before the reveal."""
     if state.selection_open_until is not None:
         yield (
-            f"The final selection is open until {formats.moment(state.selection_open_until)}. The private "
-            "standings are computed and can be revealed after that."
+            "At least one team can change its final selection until "
+            f"{formats.moment(state.selection_open_until)}. The private standings are computed and can be "
+            "revealed after that."
         )
     if state.waiting_count:
         yield f"{_files(state.waiting_count)} still being scored, which delays the reveal."
@@ -130,14 +131,26 @@ def closing_state(ask: Ask) -> CloseAnswer:
 @CLOSE.act("/now", form="now", back=closing_state, done="The competition is closed.")
 def close_competition(act: Act, sent: ConfirmedReason) -> None:
     """Close an open competition now. Entry and mergers end too; unset dates depend on the new close."""
-    competition = act.competition
+    competition, now = act.competition, act.now
     closing.close_now(act, reason=sent.reason.strip())
     count = closing.unscored(act.session, competition=competition, status=SubmissionStatus.PENDING)
+    extended = selections.extended_count(act.session, competition=competition, now=now)
+    deadline, until, others = competition.selection_deadline, competition.extended_until, ""
+    if extended and until:
+        others = (
+            f", except {formats.counted(extended, 'team')} with an extension until "
+            f"{formats.moment(until)} at the latest"
+        )
+    selection = "can no longer change their final selection"
+    if deadline and deadline > now:
+        selection = f"can change their final selection until {formats.moment(deadline)}"
+    view = CompetitionView(competition, now)
     effects = (
-        "Participants can no longer join, merge teams or submit files that count.",
-        "Teams can no longer change their final selection. Unused selections are filled automatically.",
+        "Participants can no longer join or merge teams.",
+        f"Teams can no longer submit files that count{others}.",
+        f"Teams {selection}{others}. Unused selections are filled automatically.",
         f"{formats.counted(count, 'accepted submission')} will still be scored and will count.",
-        CompetitionView(competition, act.now).reveal_sentence(competition.reveals_at),
+        view.reveal_sentence(view.reveals_at),
     )
     confirm(Question(f"Close {competition.title} now?", effects, "Close now"))
 

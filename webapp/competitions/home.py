@@ -56,7 +56,7 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
     if view.is_revealed:
         return NextStep("See results", _to("submissions.index", view)) if situation.team else _board(view)
     finals = _finals(view, situation, choice)
-    if view.phase is Phase.CLOSED:
+    if phases.of_team(situation.competition, situation.team, situation.now) is Phase.CLOSED:
         return finals or _board(view)
     entry = participations.refusal(situation.competition, situation.participation, now=situation.now)
     if entry is not None:
@@ -100,14 +100,15 @@ class Moment(NamedTuple):
     is_past: bool
 
 
-def dates_of(competition: Competition, now: datetime) -> list[Moment]:
+def dates_of(competition: Competition, now: datetime, team: Team | None = None) -> list[Moment]:
     """Return the dates in order, those of the close only once; the results are last."""
-    close, results = competition.closes_at, competition.revealed_at or competition.reveals_at
+    close, results = competition.closes_at, competition.revealed_at or phases.reveals_at(competition)
     others = {
         "Opening": competition.opens_at,
         "End of entry": competition.entry_deadline,
         "End of mergers": competition.merger_deadline,
         "End of selection": competition.selection_deadline,
+        "Your team's deadline": phases.closes_at(competition, team),
     }
     dates = [(at, words) for words, at in others.items() if at is not None and at != close]
     dates += [(close, "Close")] if close else []
@@ -134,6 +135,7 @@ def read(
     """Return the Home page's content by name; `own` is the current user's situation."""
     participant = own if own is not None and not own.is_test else None
     team = participant.team if participant else None
+    phase = phases.of_team(competition, team, now)
     keep, viewer = lookups.keep(session, competition, now), lookups.viewer()
     board = glance.of(session, competition=competition, team=team, now=now, viewer=viewer, keep=keep)
     files = OwnFiles()
@@ -144,7 +146,8 @@ def read(
     return {
         "board": board,
         "step": of_person(view, own, files.choice) if own else of_stranger(view),
-        "moments": dates_of(competition, now),
+        "moments": dates_of(competition, now, team),
+        "deadline": view.deadline(team),
         "entry": entry,
         "has_joined": entry is EntryState.JOINED,
         "own_team_id": team.id if team else None,
@@ -152,7 +155,7 @@ def read(
         "own_division": team.division if team else None,
         "files": files,
         "first_steps": _first_steps(session, view, participant, files.latest) if participant else None,
-        "allowance": participant.allowance if participant and view.is_open else None,
+        "allowance": participant.allowance if participant and phase is Phase.OPEN else None,
         "can_select": selections.is_open(competition, now, team),
         "selection_closes_at": selections.closes_at(competition, team),
     }

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from fairboard.interface import LARGEST, Description, Direction, Exactness, Options, TermSpec
 from grader.files.submission.columns import PredictedColumn
-from grader.models import Competition, CompetitionState, RevealRule
+from grader.models import Competition, CompetitionState, RevealRule, Team
 from grader.scored_files import predicted_columns
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
@@ -64,7 +64,7 @@ class CompetitionView:
         self.is_archived = competition.state is CompetitionState.ARCHIVED
         self.divisions = division_names(competition.divisions)
         self.is_entry_open = participations.is_entry_open(competition, now)
-        self.reveals_at = None if self.is_revealed else competition.reveals_at
+        self.reveals_at = None if self.is_revealed else phases.reveals_at(competition)
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
         self.is_blind = glance.shown_split(competition, now) is None
@@ -89,16 +89,16 @@ class CompetitionView:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.row, name)
 
-    @property
-    def deadline(self) -> Deadline | None:
-        """The date in the page header."""
+    def deadline(self, team: Team | None = None) -> Deadline | None:
+        """Return the next date, for everyone or for a team that may have an extension."""
         if self.phase is Phase.SCHEDULED and self.opens_at and self.opens_at > self._now:
             return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
-        if self.closes_at is None or (self.is_archived and self.closes_at > self._now):
+        closes_at = phases.closes_at(self.row, None if self.is_archived else team)
+        if closes_at is None or (self.is_archived and closes_at > self._now):
             return None
-        if self.closes_at > self._now:
-            return Deadline("closes", self.closes_at, formats.span(self.closes_at - self._now))
-        return Deadline("closed", self.closes_at, None)
+        if closes_at > self._now:
+            return Deadline("closes", closes_at, self.left_until(closes_at))
+        return Deadline("closed", closes_at, None)
 
     @property
     def summary(self) -> str:
@@ -130,9 +130,10 @@ class CompetitionView:
         if self.reveal_rule is RevealRule.ORGANIZER:
             return "The private leaderboard is revealed only by an organizer."
         when = f"on {formats.moment(reveals_at)}" if reveals_at else "7 days after the close"
+        can_be_earlier = phases.selection_open_until(self.row, self._now) != (reveals_at or self._now)
         return (
-            f"The private leaderboard is revealed automatically {when}, or later once everything is scored, "
-            "unless an organizer reveals it earlier."
+            f"The private leaderboard is revealed automatically {when}, or later once everything is scored"
+            f"{', unless an organizer reveals it earlier' if can_be_earlier else ''}."
         )
 
     def metric(self) -> MetricView:

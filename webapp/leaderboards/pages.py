@@ -193,7 +193,7 @@ def _board_page(slug: str, split: Split) -> str:
         query=_query(board),
         stage=stage.value,
         pending_count=pending_count,
-        reveals_at=competition.reveals_at,
+        reveals_at=view.reveals_at,
         takes_late=split is Split.PRIVATE and competition.takes_late_submissions,
         steps=steps,
         frontier=cloud,

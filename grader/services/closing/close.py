@@ -89,10 +89,14 @@ def close_now(act: Act, *, reason: str = "") -> None:
     if phase is not Phase.OPEN:
         when = f" at {competition.closes_at:%-d %b %Y, %H:%M:%S} UTC" if competition.closes_at else ""
         raise OrganizerRefusal("already_closed", ErrorKind.CONFLICT, f"The competition closed{when}.")
-    ends = dict(settings.of(competition))
-    changes: dict[str, datetime | None] = {"closes_at": now}
-    changes |= {name: now for name in ("entry_deadline", "merger_deadline") if (ends[name] or now) > now}
-    settings.change(act, changes=changes, reason=reason)
+    settings.change(act, changes=_ends(competition, now), reason=reason)
+
+
+def _ends(competition: Competition, now: datetime) -> dict[str, datetime]:
+    """Return the dates that change if a competition closes now."""
+    dates = dict(settings.of(competition))
+    later = [name for name in ("entry_deadline", "merger_deadline") if (dates[name] or now) > now]
+    return dict.fromkeys(["closes_at", *later], now)
 
 
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
@@ -110,7 +114,7 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
 
 
 def reveal(act: Act) -> None:
-    """Reveal the private standings, and close a competition that is still open.
+    """Reveal the private standings, and close a competition that is still open as `close_now` does.
 
     Raises OrganizerRefusal, AlreadyRevealed, Archived or, if a submission accepted in time has no result,
     ScoringPending.
@@ -126,7 +130,7 @@ def reveal(act: Act) -> None:
         raise _not_yet_open(competition.opens_at)
     text = "The private leaderboard was revealed."
     if phase is not Phase.CLOSED:
-        competition.closes_at = now
+        settings.apply(settings.of(competition).changed(**_ends(competition, now)), competition)
         text += " The competition was still open and was closed at the same time."
     _settle(session, competition, now)
     competition.state = CompetitionState.REVEALED

@@ -8,6 +8,7 @@ from grader.models import (
     Competition,
     CompetitionState,
     DivisionChoice,
+    Team,
 )
 from grader.visibility import Phase
 
@@ -25,6 +26,25 @@ def phase(competition: Competition, now: datetime) -> Phase:
     if competition.closes_at is not None and now >= competition.closes_at:
         return Phase.CLOSED
     return Phase.OPEN
+
+
+def of_team(competition: Competition, team: Team | None, now: datetime) -> Phase:
+    """Return a competition's phase for a team, for which it stays open during an extension."""
+    usual, closes_for_team = phase(competition, now), closes_at(competition, team)
+    is_closed = usual is Phase.CLOSED and competition.state is not CompetitionState.ARCHIVED
+    return Phase.OPEN if is_closed and closes_for_team and now < closes_for_team else usual
+
+
+def closes_at(competition: Competition, team: Team | None) -> datetime | None:
+    """Return when a competition closes for a team: at the close, or at the end of a later extension."""
+    ends = competition.closes_at, team.extended_until if team else None
+    return competition.closes_at and max(end for end in ends if end is not None)
+
+
+def reveals_at(competition: Competition) -> datetime | None:
+    """Return when a competition is revealed automatically: after all final selections, if they end later."""
+    ends = competition.reveals_at, competition.selection_deadline, competition.extended_until
+    return competition.reveals_at and max(end for end in ends if end is not None)
 
 
 def state(competition: Competition, now: datetime) -> str:

@@ -76,9 +76,7 @@ def kind(situation: Situation) -> SubmissionKind:
 
 def of_phase(competition: Competition, now: datetime, team: Team | None = None) -> Refusal | None:
     """Return the reason why teams, or a team with an extension, may not submit at `now`; None if they may."""
-    phase = phases.phase(competition, now)
-    if phase is Phase.CLOSED and team and team.extended_until and now < team.extended_until:
-        phase = Phase.OPEN
+    phase = phases.of_team(competition, team, now)
     if phase is Phase.SCHEDULED:
         opens_at = competition.opens_at
         when = f" It opens at {opens_at:%-d %b %Y, %H:%M:%S} UTC." if opens_at else ""

@@ -94,10 +94,8 @@ def is_open(competition: Competition, now: datetime, team: Team | None) -> bool:
 
 def closes_at(competition: Competition, team: Team | None) -> datetime | None:
     """Return the time at which a team's selection closes: the competition's close, or a later deadline."""
-    if competition.closes_at is None:
-        return None
-    later = competition.selection_deadline, team and team.extended_until
-    return max([competition.closes_at, *(moment for moment in later if moment)])
+    close, deadline = phases.closes_at(competition, team), competition.selection_deadline
+    return max(close, deadline) if close and deadline else close
 
 
 def reopen(act: Act, *, until: datetime, reason: str) -> None:
@@ -154,6 +152,14 @@ def extend(act: Act, *, team: Team, until: datetime, reason: str) -> None:
             f"The team {log.mention(team)} may submit files until {until:%-d %b %Y, %H:%M} UTC: {reason}"
         ),
     )
+
+
+def extended_count(session: Session, *, competition: Competition, now: datetime) -> int:
+    """Return the number of teams that may submit files after `now` because of an extension."""
+    query = select_rows(func.count()).where(
+        Team.competition_id == competition.id, Team.merged_into_id.is_(None), Team.extended_until > now
+    )
+    return session.scalar(query) or 0
 
 
 def is_selectable(submission: Submission) -> bool:

@@ -15,6 +15,7 @@ from grader.models import (
     Standing,
     Submission,
     SubmissionStatus,
+    Team,
     User,
 )
 from grader.services.closing import close as closing
@@ -75,6 +76,14 @@ def test_reveal_writes_the_private_standings_and_closes_open_items(service):
     assert phases.phase(competition, service.now) is Phase.REVEALED
     with service.database.read() as session:
         assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
+
+
+def test_reveal_of_an_open_competition_ends_entry_and_mergers(service):
+    competition = service.competition(closes_at=service.now + WEEK, entry_deadline=service.now + 2 * HOUR)
+    service.score(service.submit(competition))
+    reveal(service, competition, HOUR)
+    revealed = service.reload(competition)
+    assert revealed.closes_at == revealed.entry_deadline == revealed.merger_deadline == service.now + HOUR
 
 
 def test_reveal_waits_for_pending_submissions_and_reports_their_number(service):
@@ -235,6 +244,18 @@ def test_phase_of_a_competition_depends_only_on_its_dates():
     ]
     assert stage(close, settled_at=close, selection_deadline=close + moment) is Stage.CLOSED
     assert stage(close, settled_at=close + moment, selection_deadline=close + moment) is Stage.SETTLED
+
+
+def test_an_extension_keeps_a_competition_open_for_its_team_and_delays_the_reveal():
+    close, until = MOMENT, MOMENT + HOUR
+    given = {"state": CompetitionState.PUBLISHED, "closes_at": close, "extended_until": until}
+    competition, team = Competition(**given, reveals_at=close), Team(extended_until=until)
+    assert phases.of_team(competition, None, close) is Phase.CLOSED
+    assert phases.of_team(competition, team, close) is Phase.OPEN
+    assert phases.of_team(competition, team, until) is Phase.CLOSED
+    assert phases.closes_at(competition, team) == phases.reveals_at(competition) == until
+    competition.state = CompetitionState.ARCHIVED
+    assert phases.of_team(competition, team, close) is Phase.CLOSED
 
 
 def test_closing_now_settles_like_a_scheduled_close_and_moves_default_dates(service):

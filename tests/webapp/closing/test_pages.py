@@ -3,15 +3,20 @@
 import hashlib
 import io
 import json
+import re
 import zipfile
 from datetime import timedelta
 
 import pytest
 
 from grader.files.solution.canonical_form import commitment_to
-from grader.models import Role
-from grader.services.competitions import lookup
+from grader.models import Role, Submission
+from grader.services.competitions import acting, lookup
+from grader.services.site.log import Actor
+from grader.services.submissions import selections
 from grader.worker.scheduled_tasks import run_calendar
+from tests.fixtures.arena import main_text
+from webapp.presentation.formats import moment
 
 HERE = "/competitions/toxicity"
 CLOSE = f"{HERE}/organize/close"
@@ -90,6 +95,27 @@ def test_closing_now_requires_confirmation_and_ends_submissions_entry_and_merger
         assert competition.entry_deadline == competition.merger_deadline == competition.closes_at
     assert f'action="{CLOSE}/now"' not in scene.ed.browser.get(CLOSE).text
     assert "The room is needed." in scene.ed.browser.get(f"{HERE}/organize/audit").text
+
+
+def test_pages_state_the_extension_of_a_team(scene):
+    now = scene.now()
+    until = (now + timedelta(days=9)).replace(microsecond=0)
+    with scene.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        competition.opens_at, competition.closes_at = now - timedelta(days=1), now + timedelta(days=1)
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        team = session.get_one(Submission, scene.submission_id).team
+        selections.extend(act, team=team, until=until, reason="Ill.")
+    asked = main_text(scene.ed.post(f"{CLOSE}/now"))
+    shown = moment(until)
+    assert f"files that count, except 1 team with an extension until {shown} at the latest." in asked
+    assert f"is revealed automatically on {shown}, or later" in asked
+    assert scene.ed.confirm(f"{CLOSE}/now").status_code == 303
+    assert 'disabled aria-describedby="too-early">Reveal' in scene.ed.browser.get(CLOSE).text
+    page = main_text(scene.ann.browser.get(HERE))
+    assert "Over" not in page and "Submissions left" in page
+    assert re.search("Your team's deadline .* Results", page)
+    assert "Over" in main_text(scene.person("Bob").browser.get(HERE))
 
 
 def test_the_published_solution_and_complete_receipts_are_public(scene):
