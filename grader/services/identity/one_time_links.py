@@ -126,7 +126,8 @@ def require(
         link.used_at = now
         session.flush()
         others = AccountLink.user_id == link.user_id, AccountLink.used_at.is_(None)
-        session.execute(delete(AccountLink).where(AccountLink.purpose == purpose, *others))
+        if link.user_id is not None:  # The links without a user belong to different people.
+            session.execute(delete(AccountLink).where(AccountLink.purpose == purpose, *others))
     return link
 
 

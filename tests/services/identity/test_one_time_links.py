@@ -163,6 +163,13 @@ def test_two_users_cannot_confirm_the_same_address(service):
         email_addresses.verify(session, token=links_of[1], secret="s", now=service.now)
 
 
+def test_use_of_a_link_without_a_user_keeps_those_of_other_people(service, passwords):
+    tokens = [service.act(one_time_links.create, purpose=LinkPurpose.SIGN_UP) for _ in range(2)]
+    for name, token in zip(("Ada", "Bob"), tokens, strict=True):
+        given = {"token": token, "secret": "s", "name": name, "password": PASSWORD, "passwords": passwords}
+        service.act(accounts.sign_up_by_link, **given)
+
+
 @pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords):
     token = service.act(one_time_links.create, purpose=LinkPurpose.SIGN_UP)
