@@ -23,7 +23,10 @@ from grader.identity_providers import Attempt, Provider
 TIMEOUT_SECONDS = 5.0
 RETRY_AFTER = timedelta(seconds=10)
 LEEWAY_SECONDS = 120
-ENDPOINTS = frozenset({"authorization_endpoint", "token_endpoint", "jwks_uri"})
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+OPTIONAL_ENDPOINTS = ("userinfo_endpoint", "end_session_endpoint")
+# Of those that a provider supports, Authlib would also accept unsigned tokens.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
 log = logging.getLogger(__name__)
 
 
@@ -66,7 +69,7 @@ class OpenIDConnect:
                 raise self._refused(f"the ID token is invalid: {error}") from None
             if found is None or not 0 < len(found["sub"]) <= 255 or "\0" in found["sub"]:
                 raise self._refused("there is no subject of 1 to 255 characters")
-            if "userinfo_endpoint" not in app.server_metadata or "access_token" not in token:
+            if not app.server_metadata.get("userinfo_endpoint") or "access_token" not in token:
                 return dict(found)
             more = app.userinfo(token=token)
             if more.get("sub") != found["sub"]:
@@ -109,13 +112,11 @@ class OpenIDConnect:
         found = app.load_server_metadata()
         if found.get("issuer") != issuer:
             raise ValueError(f"the issuer calls itself {str(found.get('issuer'))[:255]!r}")
-        if missing := ENDPOINTS - found.keys():
-            raise ValueError(f"there is no {', '.join(missing)}")
         schemes = {"https", urlsplit(issuer).scheme}  # an issuer on this machine need not be encrypted
-        for name, url in found.items():
-            is_called = name in ENDPOINTS or name.endswith("_endpoint")
-            if is_called and urlsplit(url).scheme not in schemes:
+        for name in (*ENDPOINTS, *filter(found.get, OPTIONAL_ENDPOINTS)):
+            if urlsplit(found[name]).scheme not in schemes:
                 raise ValueError(f"{name} is not an https:// URL")
+        found["id_token_signing_alg_values_supported"] = ALGORITHMS
         methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         if secret is not None and "client_secret_basic" not in methods:
             app.client_kwargs["token_endpoint_auth_method"] = "client_secret_post"  # noqa: S105
