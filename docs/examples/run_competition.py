@@ -32,18 +32,18 @@ def call(method, path, **options):
 
 def wait(path, is_done):
     """Poll a URL until its JSON meets a condition."""
-    while not is_done(found := call("GET", path)):
+    while not is_done(answer := call("GET", path)):
         time.sleep(2)
-    return found
+    return answer
 
 
 def check_solution(path):
     """Upload a solution and wait for its check."""
     content = Path(path).read_bytes()
     check = call("POST", f"{API}/solution", content=content, headers={"Content-Type": "text/csv"})
-    found = wait(check["url"], lambda found: found["job"]["is_final"])
-    if found["why_not"] is not None:
-        raise SystemExit(found["why_not"])
+    result = wait(check["url"], lambda answer: answer["job"]["is_final"])
+    if result["why_not"] is not None:
+        raise SystemExit(result["why_not"])
     return check
 
 
@@ -53,17 +53,17 @@ call("PATCH", f"{API}/settings", json={"contact": "olga@example.org"} | dates)
 call("POST", check_solution("solution.csv")["url"] + "/accept")
 train = {"file": ("train.csv", Path("train.csv").read_bytes())}
 call("POST", f"{API}/data", files=train, data={"description": "Comments"})
-wait(f"{API}/data", lambda found: all(file["state"] == "passed" for file in found["files"]))
+wait(f"{API}/data", lambda data: all(file["state"] == "passed" for file in data["files"]))
 call("POST", f"{API}/state/publish")
 
 # A label was wrong: preview the effect of a corrected solution, then publish it.
 check = check_solution("corrected.csv")
 version = call("POST", f"{API}/rescoring", json={"solution": check["id"], "reason": "A label was wrong."})
-wait(version["url"], lambda found: found["is_final"])
+wait(version["url"], lambda version: version["is_final"])
 print(call("GET", version["url"] + "/difference")["sentences"])
 call("POST", version["url"] + "/publish", json={"notice": "One label was wrong."})
 
 # After the close.
-wait(f"{API}/close", lambda found: found["stage"] == "settled")
+wait(f"{API}/close", lambda close: close["stage"] == "settled")
 call("POST", f"{API}/close/reveal")
 Path("results.zip").write_bytes(site.get(f"{API}/exports/results.zip").content)
