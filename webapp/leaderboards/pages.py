@@ -46,7 +46,7 @@ WHOLE = 10**9
 PODIUM = 3
 
 
-@LEADERBOARDS.read("/leaderboard", BoardPage)
+@LEADERBOARDS.read("/leaderboard/rows", BoardPage, endpoint="rows", api_path="/leaderboard")
 def leaderboard(ask: Ask, query: BoardQuery) -> BoardPage:
     """Return a page of the public leaderboard, or of the private one with `split=private`."""
     wanted = query.asked(page_size=query.page_size)

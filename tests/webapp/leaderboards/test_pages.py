@@ -5,6 +5,7 @@ import io
 import re
 from codecs import BOM_UTF8
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from sqlalchemy import select, update
@@ -12,7 +13,7 @@ from sqlalchemy import select, update
 from grader.models import Score, Split, Standing, Submission, Team
 from grader.ranking.order import error_text
 from grader.services.competitions import lookup
-from grader.visibility import Feedback
+from grader.visibility import Feedback, Visibility
 from tests.fixtures import crowds
 
 HERE = "/competitions/toxicity"
@@ -148,6 +149,18 @@ def test_an_unchanged_leaderboard_returns_304(arena, crowd):
     with arena.database.write() as session:
         session.scalars(select(Standing).where(Standing.score_units == 1)).one().score_units = 95000
     assert _json(arena, path, **{"If-None-Match": first.headers["ETag"]}).status_code == 200
+
+
+def test_the_shown_rows_are_polled_with_the_users_session(arena, crowd):
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").visibility = Visibility.UNLISTED
+    page = crowd.browser.get(f"{BOARD}?q=team&sort=team").text
+    path = unescape(re.findall('data-poll="([^"]+)"', page)[0])
+    first = crowd.browser.get(path)
+    assert first.json["rows"][0]["team"] == "Team 0"
+    assert _json(arena, path).status_code == 302
+    again = crowd.browser.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert again.status_code == 304
 
 
 def test_a_kept_page_shows_acts_and_the_teams_own_row_at_once_and_other_scores_after_seconds(arena, crowd):

@@ -57,7 +57,7 @@ if (field && region()) {
   });
 }
 
-// The shown page of the leaderboard is polled from the API with its ETag.
+// The shown page of the leaderboard is polled as JSON with its ETag.
 async function follow(address) {
   let etag;
   for (let wait = 15_000; ; wait = Math.min(wait * 1.25, 60_000)) {
