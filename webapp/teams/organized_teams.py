@@ -29,7 +29,7 @@ from webapp.surface import Ask, Surface
 from webapp.teams.own_team import Divided
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
-GRANTED = "Extra submissions given. The list shows until when they are valid."
+GRANTED = "Extra submissions given. The list shows the day on which they are valid."
 
 
 class TeamQuery(Searched):
