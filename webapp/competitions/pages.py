@@ -20,8 +20,9 @@ from grader.services.site import log
 from grader.services.solutions import intake
 from grader.services.teams import limits, rosters
 from grader.services.teams.waiting import Waiting
+from grader.visibility import Phase
 from webapp.competitions import home, prose
-from webapp.competitions.views import CompetitionView
+from webapp.competitions.views import CompetitionView, Deadline
 from webapp.http import lookups
 from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
@@ -47,10 +48,11 @@ KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A competition in the list; `rank`, `left` and `is_own` refer to the viewer's team."""
+    """A competition in the list; the last five values refer to the viewer and their team."""
 
     competition: CompetitionView
     figures: Glance
+    deadline: Deadline | None
     is_own: bool
     rank: int | None
     left: int | None
@@ -74,16 +76,22 @@ def living_board(session: Any, cards: Iterable[Card], now: datetime) -> dict[str
 def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Card]:
     """Return the cards of a page, using a constant number of queries."""
     figures = glance.figures(session, competitions=competitions, now=now)
-    teams = rosters.team_ids(session, user=g.user) if g.user is not None else {}
-    ranks = glance.own_ranks(session, competitions=competitions, team_ids=teams, now=now)
+    teams = rosters.teams_of(session, user=g.user) if g.user is not None else {}
+    ids = {each: team.id for each, team in teams.items()}
+    ranks = glance.own_ranks(session, competitions=competitions, team_ids=ids, now=now)
     views = {each.id: CompetitionView(each, now) for each in competitions}
-    own = {each: teams[each.id] for each in competitions if each.id in teams and views[each.id].is_open}
+    own = {
+        each: ids[each.id]
+        for each in competitions
+        if each.id in ids and phases.of_team(each, teams[each.id], now) is Phase.OPEN
+    }
     left = limits.allowances(session, teams=own, now=now)
     items = lookups.open_requests()
     return [
         Card(
             competition=views[each.id],
             figures=figures[each.id],
+            deadline=views[each.id].deadline(teams.get(each.id)),
             is_own=each.id in teams,
             rank=ranks.get(each.id),
             left=left[each.id].left if each.id in left else None,

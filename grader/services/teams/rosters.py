@@ -64,10 +64,10 @@ def find_team(session: Session, *, competition: Competition, user: User) -> Team
     )
 
 
-def team_ids(session: Session, *, user: User) -> dict[int, int]:
-    """Return the ids of the person's teams by competition id."""
-    query = select(TeamMember.competition_id, TeamMember.team_id).where(TeamMember.user_id == user.id)
-    return dict(session.execute(query).all())
+def teams_of(session: Session, *, user: User) -> dict[int, Team]:
+    """Return the person's teams by competition id."""
+    query = select(Team).join(TeamMember, TeamMember.team_id == Team.id).where(TeamMember.user_id == user.id)
+    return {each.competition_id: each for each in session.scalars(query)}
 
 
 def require_team(session: Session, *, competition: Competition, user: User) -> Team:

@@ -115,7 +115,10 @@ def test_pages_state_the_extension_of_a_team(scene):
     page = main_text(scene.ann.browser.get(HERE))
     assert "Over" not in page and "Submissions left" in page
     assert re.search("Your team's deadline .* Results", page)
-    assert "Over" in main_text(scene.person("Bob").browser.get(HERE))
+    bob = scene.person("Bob")
+    assert "Over" in main_text(bob.browser.get(HERE))
+    for person, left in ((scene.ann, "Left 8 d"), (bob, "Left Over")):
+        assert left in main_text(person.browser.get("/"))
 
 
 def test_the_published_solution_and_complete_receipts_are_public(scene):
