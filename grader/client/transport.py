@@ -196,13 +196,14 @@ def site_address(text: str) -> str:
     """
     try:
         url = httpx.URL(text.strip())
-    except httpx.InvalidURL:
-        url = httpx.URL("")
-    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query:
+        host = url.host.encode("idna")  # raises ValueError for an invalid name
+    except (httpx.InvalidURL, ValueError):
+        url, host = httpx.URL(""), b""
+    if url.scheme not in ("http", "https") or not host or url.userinfo or url.query:
         raise Unusable(
             f"{text.strip()!r} is not the address of a site, such as https://fairboard.example.org."
         )
-    return f"{str(url).rstrip('/')}/"
+    return f"{str(url.copy_with(query=None, fragment=None)).rstrip('/')}/"
 
 
 def read_json(response: httpx.Response) -> Json:

@@ -266,8 +266,10 @@ def test_other_site_is_reported(live_site, body, headers, status):
         client.competitions()
 
 
-@pytest.mark.parametrize("text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://x:y"])
+@pytest.mark.parametrize(
+    "text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://x:y", "http://xn--a", "http://a..b"]
+)
 def test_invalid_site_address_is_rejected(text, database_url):
     with pytest.raises(Unusable):
         site_address(text)
-    assert site_address("http://[::1]:81/fair") == "http://[::1]:81/fair/"
+    assert site_address("http://[::1]:81/fair?#top") == "http://[::1]:81/fair/"
