@@ -68,8 +68,8 @@ def _correlations(data: Data, reading: Reading, labels: pd.DataFrame) -> pd.Data
     if data.background == "all":
         identities = identities.fillna(0)
     both = pd.concat([identities, labels], axis=1, ignore_index=True).corr()
-    found = both.iloc[: len(data.identities), len(data.identities) :].round(12)  # 0 instead of 1e-17
-    return found.set_axis(_names(data)).set_axis(pd.Index(list(labels), name="label"), axis=1)
+    table = both.iloc[: len(data.identities), len(data.identities) :].round(12)  # 0 instead of 1e-17
+    return table.set_axis(_names(data)).set_axis(pd.Index(list(labels), name="label"), axis=1)
 
 
 def _binarized(columns: pd.DataFrame, threshold: float) -> pd.DataFrame:

@@ -67,7 +67,7 @@ def pair_rates(
     for label, values in predictions.items():
         scores = as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)
         one, other = scores[anti["row"]], scores[pro.loc[anti.index, "row"]]
-        for name, kept in _grouped(anti["group"].to_numpy(), group):
+        for name, kept in _grouped(anti["group"].to_numpy()):
             counts = int((one > other)[kept].sum()), int((one == other)[kept].sum())
             lines.append((label, name, int(kept.sum()), *counts))
     rates = pd.DataFrame(lines, columns=["label", "group", "pairs", "higher", "tied"])
@@ -90,7 +90,7 @@ def role_scores(
     rows, lines = _rows_of_pairs(pair, role, group), []
     for label, values in predictions.items():
         scores = as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)[rows["row"]]
-        for name, kept in _grouped(rows["group"].to_numpy(), group):
+        for name, kept in _grouped(rows["group"].to_numpy()):
             for each in ROLES:
                 found = scores[kept & (rows["role"] == each).to_numpy()]
                 lines.append((label, name, each, found.size, mean(found), deviation(found)))
@@ -100,11 +100,12 @@ def role_scores(
 
 def _rows_of_pairs(pair: Sequence[str], role: Sequence[str], group: Sequence[str] | None) -> pd.DataFrame:
     """Return the pair, role, group and number of the rows in pairs; raise ValueError."""
-    columns = {"pair": pair, "role": role, "group": group or [COMBINED] * len(pair)}
-    rows = pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in columns.items()})
-    if {len(values) for values in columns.values()} != {len(rows)}:
+    columns = {"pair": pair, "role": role, "group": [COMBINED] * len(pair) if group is None else group}
+    if len({len(values) for values in columns.values()}) > 1:
         raise ValueError("`pair`, `role` and `group` must have equally many values.")
-    rows = rows.assign(row=range(len(rows)))[rows["pair"].astype(bool)]
+    texts = {name: ["" if pd.isna(each) else each for each in values] for name, values in columns.items()}
+    rows = pd.DataFrame(texts, dtype=object)
+    rows = rows.assign(row=range(len(rows)))[rows["pair"] != ""]
     counts = pd.crosstab(rows["pair"], rows["role"])
     has_both = (counts.reindex(columns=ROLES, fill_value=0) == 1).all(axis=1) & (counts.sum(axis=1) == 2)
     if wrong := [str(each) for each in counts.index[~has_both]]:
@@ -112,16 +113,14 @@ def _rows_of_pairs(pair: Sequence[str], role: Sequence[str], group: Sequence[str
             f"Each pair must have one row 'anti' and one row 'pro'. Wrong pairs: {len(wrong)}, such as "
             f"{', '.join(wrong[:5])}."
         )
-    if group and rows["group"].isin(["", COMBINED]).any():
+    if group is not None and rows["group"].isin(["", COMBINED]).any():
         raise ValueError(f"`group` must have a value other than {COMBINED!r} in every row of a pair.")
     return rows
 
 
-def _grouped(
-    groups: NDArray[np.object_], group: Sequence[str] | None
-) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _grouped(groups: NDArray[np.object_]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield each group with a mask of its rows, and at last all rows."""
-    for name in sorted(set(groups)) if group else ():
+    for name in sorted(set(groups) - {COMBINED}):
         yield name, groups == name
     yield COMBINED, np.ones(groups.size, np.bool_)
 
@@ -160,5 +159,5 @@ def _terms(data: Data, predictions: Mapping[str, FloatArray]) -> pd.Series:
         table = metric_table(data, scores, label)
         means = power_effect(overall[label], table, data.settings, [power]).loc[power]
         terms[label] = pd.Series({"overall_auc": overall[label], **means})
-    found: pd.Series = pd.concat(terms, names=["label", "term"])
-    return found
+    joined: pd.Series = pd.concat(terms, names=["label", "term"])
+    return joined

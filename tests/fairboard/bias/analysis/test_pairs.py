@@ -1,6 +1,7 @@
 """Counterfactual pairs and fuzzed sets."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairboard import bias_report
@@ -33,7 +34,10 @@ def test_rates_and_means_equal_those_of_loops():
     names, roles, groups, scores = draw(1)
     of = {(name, role): score for name, role, score in zip(names, roles, scores, strict=True)}
     group_of = {name: group for name, role, group in zip(names, roles, groups, strict=True) if role == "anti"}
-    rates = pair_rates(names, roles, groups, {"insult": scores}).set_index("group")
+    table = pd.DataFrame({"pair": names, "role": roles, "group": groups})
+    table.loc[len(table)] = [None, "anti", "F"]  # no pair
+    columns = [table[name] for name in ("pair", "role", "group")]
+    rates = pair_rates(*columns, {"insult": [*scores, 1]}).set_index("group")
     means = role_scores(names, roles, groups, {"insult": scores}).set_index(["group", "role"])
     for group in ("F", "M", COMBINED):
         chosen = [name for name in group_of if group in (group_of[name], COMBINED)]
