@@ -71,7 +71,8 @@ def order_leak(values: ArrayLike, hidden: BoolArray) -> Leak | None:
     An uninformative value has an AUC of 1/2 with the standard error :math:`\sqrt{(n_1 + n_0 + 1) / (12\,
     n_1 n_0)}`; the margin for chance is four of them.
     """
-    auc, error = bias_report(hidden, values, {}).overall_auc, _standard_error(hidden)
+    ranks = np.unique(values, return_inverse=True)[1]  # float64 cannot tell long ids apart
+    auc, error = bias_report(hidden, ranks, {}).overall_auc, _standard_error(hidden)
     return None if auc is None else Leak.of(auc, error, CERTAINTY * error)
 
 

@@ -68,3 +68,9 @@ def test_the_auc_of_groups_is_that_of_their_shares():
     found = group_leak(codes, hidden)
     shares = np.array([hidden[codes == code].mean() for code in codes])
     assert found.auc == bias_report(hidden, shares, {}).overall_auc == 12 / 15
+    assert found.standard_error == pytest.approx(np.sqrt(2 * 9 / (12 * 3 * 5)))  # three groups
+
+
+def test_long_ids_keep_their_order():
+    ids = 10**17 + np.arange(9)
+    assert order_leak(ids, np.arange(9) > 4).auc == 1.0
