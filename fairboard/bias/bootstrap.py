@@ -84,18 +84,18 @@ def bias_bootstrap(
         return {key: value - others[0][key] for key, value in values.items()} if others else values
 
     rng, draw = np.random.default_rng(seed), _drawing(split.rows, cluster)
-    found = pd.Series(values_of(np.arange(split.rows)), name="value").rename_axis(["identity", "term"])
+    value = pd.Series(values_of(np.arange(split.rows)), name="value").rename_axis(["identity", "term"])
     bounds = pd.DataFrame([values_of(draw(rng)) for _ in range(samples)]).quantile([TAIL, 1 - TAIL])
-    frame = bounds.set_axis(["low", "high"]).T.set_axis(found.index).where(found.notna(), axis=0)
-    frame.insert(0, "value", found)
+    frame = bounds.set_axis(["low", "high"]).T.set_axis(value.index).where(value.notna(), axis=0)
+    frame.insert(0, "value", value)
     return frame
 
 
 def _values(split: PreparedSplit, ranks: RankArray, settings: MetricSettings) -> dict[tuple[str, str], float]:
     """Return all values of a report; NaN if undefined."""
-    found = report(count_ranks(split, ranks), settings)
-    values = {("", name): each for name, each in {"score": found.score, **found.terms}.items()}
-    values |= {(line.name, cell): getattr(line, cell) for line in found.subgroups for cell in CELLS}
+    whole = report(count_ranks(split, ranks), settings)
+    values = {("", name): each for name, each in {"score": whole.score, **whole.terms}.items()}
+    values |= {(line.name, cell): getattr(line, cell) for line in whole.subgroups for cell in CELLS}
     return {key: np.nan if each is None else each for key, each in values.items()}
 
 

@@ -23,6 +23,14 @@ def test_values_are_those_of_the_report_and_lie_in_their_intervals():
     assert not found.equals(bias_bootstrap(LABELS, PREDICTIONS, CAT, samples=200, seed=1))
 
 
+def test_the_interval_contains_95_percent_of_the_samples():
+    found = bias_bootstrap(LABELS, PREDICTIONS, {}, samples=400).loc[("", "overall_auc")]
+    rng = np.random.default_rng(0)
+    drawn = [rng.integers(0, 300, 300) for _ in range(400)]
+    aucs = [bias_report(LABELS[rows], PREDICTIONS[rows], {}).overall_auc for rows in drawn]
+    assert [found.low, found.high] == pytest.approx(np.quantile(aucs, [0.025, 0.975]))
+
+
 def test_a_baseline_gives_differences():
     other = PREDICTIONS + RNG.normal(size=300)
     found = bias_bootstrap(LABELS, PREDICTIONS, CAT, baseline=other, samples=200).loc[("", "score")]
