@@ -59,7 +59,10 @@ class GroupRules:
         if not 0 <= self.weight <= 1:
             raise ValueError(f"`weight` must be between 0 and 1, not {self.weight!r}.")
         if self.weight < 1 and not self.in_score:
-            raise ValueError("A score over groups needs at least one group in the score.")
+            raise ValueError(
+                "A score over groups needs at least one group in the score. A group needs at least "
+                f"{self.least} rows in each split, or of each class if the metric compares classes."
+            )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -276,8 +276,8 @@ class Metric(Protocol):
 
 def remarks_on(metric: Metric, predictions: Columns) -> list[str]:
     """Return sentences on accepted predictions, for the author of the file; few metrics have any."""
-    found: list[str] = metric.remarks(predictions) if hasattr(metric, "remarks") else []
-    return found
+    remarks: list[str] = metric.remarks(predictions) if hasattr(metric, "remarks") else []
+    return remarks
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class BiasReport:
         head = ["identity", "rows", "positives", *HEADINGS.values()]
         lines = [head, ["power mean", "", "", *(_rounded(self.terms.get(cell)) for cell in CELLS)]]
         for line in self.subgroups:
-            name = " ".join((line.name if line.in_score else f"({line.name})").splitlines())
+            name = " ".join((line.name if line.in_score else f"{line.name} (not in score)").splitlines())
             cells = (_rounded(getattr(line, cell)) for cell in CELLS)
             lines.append([name, f"{line.size:,}", f"{line.positives:,}", *cells])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

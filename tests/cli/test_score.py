@@ -208,7 +208,7 @@ def test_all_other_errors_exit_with_1_and_a_reason(arguments, tmp_path, monkeypa
 def test_every_format_contains_the_values(table, write, solution, submission, run):
     shown = run("score", solution, submission, "--min-size", 50)
     public = expected(table, "public", in_score=IDENTITIES[:2])
-    assert f"score {public['score']:.5f}" in shown.stdout and "(rare one)" in shown.stdout
+    assert f"score {public['score']:.5f}" in shown.stdout and "rare one (not in score)" in shown.stdout
     assert "unused: comment" in shown.stderr
     result = run("score", solution, submission, "--format", "csv")
     lines = list(csv.DictReader(io.StringIO(result.stdout)))

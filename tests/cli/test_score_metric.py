@@ -69,11 +69,17 @@ def test_numbers_are_scored_on_each_split_and_group_as_by_scikit_learn(score):
             assert of_group["score"] == expected(reference.root_mean_squared_error, members)
 
 
-def test_groups_are_in_the_score_if_the_weight_is_below_1(score):
+def test_large_groups_of_every_split_are_in_the_score_if_the_weight_is_below_1(score, monkeypatch):
+    """The west has only public rows, and two small groups are joined."""
+    regions = ["west"] * 60 + ["east"] * 40 + ["center"] * 40 + ["south"] * 80 + ["north"] * 80
+    regions[1:60:2] = ["north"] * 30
+    monkeypatch.setitem(TRUTH, "region", regions)
+    monkeypatch.setitem(TRUTH, "Usage", ["Public", "Private"] * (ROWS // 2))
     guesses = [price + row % 7 for row, price in enumerate(TRUTH["price"])]
     options = ("--metric=mae", "--label=price", "--groups=region", "--weight=0.75", "--json")
     public = json.loads(score({"prediction": guesses}, *options).stdout)["splits"]["public"]
-    values = [each["score"] for each in public["groups"]["region"].values()]
+    assert len(public["groups"]["region"]) == 4
+    values = [public["groups"]["region"][name]["score"] for name in ("north", "south")]
     mean = (sum(value**5 for value in values) / len(values)) ** (1 / 5)
     assert public["score"] == pytest.approx(0.75 * public["terms"]["overall"] + 0.25 * mean)
 
