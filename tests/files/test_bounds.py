@@ -65,6 +65,11 @@ def test_hostile_bytes_are_rejected_in_bounded_memory(name):
     assert peak < 2 * len(data) + 2_000_000
 
 
+def test_blanks_behind_a_header_are_no_row():
+    rows = b"".join(b"%s,0.5\n" % each.encode() for each in IDS)
+    assert read_submission(HEADER.rstrip() + b" " * 20_000 + b"\n" + rows, RowIds.of(IDS)).columns
+
+
 def test_reading_stops_at_twice_the_expected_rows_with_a_message():
     found = {problem.code: problem.count for problem in problems(filled(b"7000000,0.5\n"))}
     assert found == {"too_many_rows": ROWS + 1000, "duplicate_row_id": 2 * ROWS + 999, "reading_stopped": 1}

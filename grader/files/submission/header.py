@@ -40,8 +40,8 @@ def read_header(
     Additional columns are allowed if their names are in `other_labels`.
     """
     longest = max(_LONGEST_HEADER, 2 * len(",".join(wanted.names).encode()))
-    line = text.data[text.start : text.start + longest].partition(b"\n")[0]
-    offset = text.start + len(line) + 1
+    offset = text.data.find(b"\n", text.start) + 1 or len(text.data)
+    line = text.data[text.start : min(offset, text.start + longest)].removesuffix(b"\n")
     findings = Findings()
     if b"\0" in line:
         findings.add("nul_byte", 1, line.partition(b"\0")[0])
