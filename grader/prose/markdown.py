@@ -146,6 +146,7 @@ def _make_figures(tokens: Sequence[Token]) -> None:
         children = inline.children or []
         if begin.type == "paragraph_open" and [each.type for each in children] == ["image"]:
             begin.tag = end.tag = "figure"
+            begin.hidden = end.hidden = False  # in a list
             if title := str(children[0].attrGet("title") or ""):
                 opening, closing = (Token("figcaption", "figcaption", nesting) for nesting in (1, -1))
                 inline.children = [*children, opening, Token("text", "", 0, content=title), closing]

@@ -57,6 +57,9 @@ def test_figure_in_its_own_paragraph_has_a_caption():
     shown = html('![A plot](plot.png "Scores & time")')
     assert shown == f"<figure>{picture}<figcaption>Scores &amp; time</figcaption></figure>\n"
     assert html("![A plot](plot.png)") == f"<figure>{picture}</figure>\n"
+    assert f"<figure>{picture}<figcaption>Scores</figcaption></figure>" in html(
+        '- ![A plot](plot.png "Scores")'
+    )
     assert html("See ![A plot](plot.png).") == f"<p>See {picture}.</p>\n"
 
 
