@@ -103,7 +103,7 @@ def verify(
             if submission is not None and not registry.is_python(receipt.metric_settings):
                 checks += _verify_named(receipt, submission, solution)
     except UNREADABLE as error:
-        raise InvalidReceipt(f"A value of the receipt has a wrong type ({error!r}).") from error
+        raise InvalidReceipt("A value of the receipt is missing or has a wrong type.") from error
     return checks
 
 

@@ -87,7 +87,9 @@ class Call:
                 rows = [each for page in client.pages_of(path, **fields) for each in page[key]]
                 return CommandOutput({key: rows}, table_of(rows, names))
             if self.file is not None:
-                output = fields.pop("output", None) or (self.file and Path(self.file))
+                output = fields.pop("output", None) or (
+                    self.file and Path(self.file.replace("SLUG", ids["slug"]))
+                )
                 response = client.ask(self.method, path, fields)
                 if not output:
                     return CommandOutput({"text": response.text}, text=response.text)
@@ -147,7 +149,7 @@ CALLS = {
         "GET",
         f"{ORGANIZE}/exports/results.zip",
         "Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README.",
-        file="results.zip",
+        file="SLUG-results.zip",
     ),
     "disqualify": Call(
         "POST",
