@@ -284,8 +284,8 @@ def _divide(act: Act) -> None:
     of_class = RosterEntry.competition_id == competition.id, RosterEntry.section != ""
     sections = select(RosterEntry.section).where(*of_class).group_by(RosterEntry.section)
     known = division_names(competition.divisions)
-    found = session.scalars(sections.order_by(func.min(RosterEntry.id)))
-    if new := [each for each in found if each not in known]:
+    in_order = session.scalars(sections.order_by(func.min(RosterEntry.id)))
+    if new := [each for each in in_order if each not in known]:
         lines = "\n".join([*competition.divisions.splitlines(), *new])
         changes = {"divisions": lines, "division_choice": DivisionChoice.ORGANIZERS}
         settings.change(act, changes=changes)

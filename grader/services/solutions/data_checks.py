@@ -149,23 +149,24 @@ def request(
 ) -> OrganizerJob | None:
     """Add a job for the files that need a check; None if there are no such files or a job is in progress.
 
-    If the job fails, its files are held back until an organizer requests another check.
+    If the job of the same files fails, they are held back until an organizer requests another check.
     """
     files = stale(session, competition=competition)
     if not files or under_way(session, competition=competition) is not None:
         return None
     last = newest(session, competition=competition)
-    if last is not None and last.state is JobState.FAILED:
-        solutions = solutions_of(session, competition=competition)
-        for file in files:
-            _hold(Act(session, competition, CHECK, now), file, key_of(file, solutions), last.incident)
+    solutions = solutions_of(session, competition=competition)
+    keys = [key_of(file, solutions) for file in files]
+    if last is not None and last.state is JobState.FAILED and last.parameters == {"keys": keys}:
+        for file, key in zip(files, keys, strict=True):
+            _hold(Act(session, competition, CHECK, now), file, key, last.incident)
         organizer_jobs.dismiss(session, job=last, now=now)
         return None
     return organizer_jobs.add(
         session,
         competition=competition,
         kind=OrganizerJobKind.DATA,
-        parameters={},
+        parameters={"keys": keys},
         created_by=actor.user if actor else None,
         now=now,
     )

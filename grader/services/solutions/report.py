@@ -115,10 +115,10 @@ def leaks(
                 yield _leak(seen.name, subject, leak)
         for subject, values in hidden:
             moduli = MODULI if seen.are_integers else ()
-            told = [(modulus, group_leak(seen.values % modulus, values)) for modulus in moduli]
-            found = [(modulus, leak) for modulus, leak in told if leak and leak.verdict is not Verdict.CLEAN]
-            if found:
-                modulus, leak = max(found, key=lambda each: round(each[1].auc, 2))
+            all_leaks = ((modulus, group_leak(seen.values % modulus, values)) for modulus in moduli)
+            serious = [each for each in all_leaks if each[1] and each[1].verdict is not Verdict.CLEAN]
+            if serious:
+                modulus, leak = max(serious, key=lambda each: round(each[1].auc, 2))
                 yield _leak(f"{seen.name} modulo {modulus}", subject, leak)
 
 

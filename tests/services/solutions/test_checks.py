@@ -217,6 +217,9 @@ def test_file_whose_check_fails_is_held_back_and_not_retried_forever(service):
     assert "its check failed (incident 12ab)" in checks.found_in(found).unopened[0]
     assert len(jobs(service)) == 1
     service.act(data_files.check_again, competition=competition, name="test.csv", actor=SHELL)
+    with service.database.write() as session:
+        session.execute(update(OrganizerJob).values(state=JobState.FAILED))
+    add(service, competition, b"id,note\n")  # another file than that of the failed check
     work(service)
     assert file(service, competition).check_state is DataCheckState.PASSED
 
