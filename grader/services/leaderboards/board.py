@@ -56,6 +56,7 @@ from grader.visibility import Feedback, Field, Phase, Viewer, visible, visible_f
 
 MANY = 1_000  # For more teams, a query reads the rows of all teams.
 NAME_MAX_LENGTH, MAX_BENCHMARKS = 64, 50
+_SPLITTER = 2.0**27 + 1
 _TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
 _GROUPS = {Split.PUBLIC: Field.PUBLIC_IDENTITIES, Split.PRIVATE: Field.PRIVATE_IDENTITIES}
 
@@ -572,10 +573,20 @@ class _Source:
 def _as_displayed(value: ColumnElement[float], decimals: int) -> ColumnElement[float]:
     """Return a term as displayed, because the order of equal displayed terms would show hidden digits.
 
-    Only an exact half can be rounded differently.
+    A product of exactly one half is rounded by its own error, computed from two halves of the value (Dekker's
+    product): terms of small splits are often that close to a half.
     """
-    units = func.round(value * 10.0**decimals)
-    return case((func.abs(value) >= float(order.LARGEST_UNITS), value), else_=units / 10.0**decimals)
+    factor = 10.0**decimals
+    product, high = value * factor, value * _SPLITTER - (value * _SPLITTER - value)
+    error = (high * factor - product) + (value - high) * factor
+    nearest = func.round(product)
+    units = case(
+        (func.abs(product - nearest) < 0.5, nearest),
+        (error > 0, product + 0.5),
+        (error < 0, product - 0.5),
+        else_=2 * func.round(product / 2),
+    )
+    return case((func.abs(value) >= float(order.LARGEST_UNITS), value), else_=units / factor)
 
 
 def _activity(condition: ColumnElement[bool]) -> Subquery:

@@ -115,10 +115,12 @@ def leaks(
                 yield _leak(seen.name, subject, leak)
         for subject, values in hidden:
             moduli = MODULI if seen.are_integers else ()
-            all_leaks = ((modulus, group_leak(seen.values % modulus, values)) for modulus in moduli)
-            serious = [each for each in all_leaks if each[1] and each[1].verdict is not Verdict.CLEAN]
-            if serious:
-                modulus, leak = max(serious, key=lambda each: round(each[1].auc, 2))
+            of_all = [(modulus, group_leak(seen.values % modulus, values)) for modulus in moduli]
+            worst = [
+                (modulus, leak) for modulus, leak in of_all if leak and leak.verdict is not Verdict.CLEAN
+            ]
+            if worst:
+                modulus, leak = max(worst, key=lambda each: round(each[1].auc, 2))
                 yield _leak(f"{seen.name} modulo {modulus}", subject, leak)
 
 

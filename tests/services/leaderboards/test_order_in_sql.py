@@ -56,8 +56,8 @@ def test_ranking_columns_are_not_nullable_because_databases_sort_nulls_different
 @pytest.mark.parametrize("decimals", [4, 2])
 def test_both_databases_round_terms_like_their_display(service, decimals):
     dice = random.Random(decimals)
-    values = [2.5, 1e17, -3e200] + [dice.random() for _ in range(100)]
-    values += [dice.gauss(0, 1e6) for _ in range(100)]
+    ties = [number / 20_000 for number in range(1, 400, 2)] + [0.90625, 0.03125, -0.03125, 2.5, 1e17, -3e200]
+    values = ties + [dice.random() for _ in range(100)] + [dice.gauss(0, 1e6) for _ in range(100)]
     table = union_all(*(select(literal(value, Double).label("v")) for value in values)).subquery()
     with service.database.read() as session:
         shown = session.execute(select(table.c.v, _as_displayed(table.c.v, decimals))).all()
