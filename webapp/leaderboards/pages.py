@@ -50,7 +50,8 @@ PODIUM = 3
 def leaderboard(ask: Ask, query: BoardQuery) -> BoardPage:
     """Return a page of the public leaderboard, or of the private one with `split=private`."""
     wanted = query.asked(page_size=query.page_size)
-    board = _board(ask.session, ask.competition, query.split, wanted, ask.now)
+    team = _own_team(ask.session, ask.competition)
+    board = _board(ask.session, ask.competition, query.split, wanted, ask.now, team=team)
     following = None
     if board.page < board.page_count:
         kept: dict[str, Any] = {name: request.args[name] for name in request.args if name != "page"}
@@ -126,10 +127,15 @@ def _own_team(session: Any, competition: Competition) -> Team | None:
 
 
 def _board(
-    session: Any, competition: Competition, split: Split, wanted: BoardRequest, now: datetime
+    session: Any,
+    competition: Competition,
+    split: Split,
+    wanted: BoardRequest,
+    now: datetime,
+    *,
+    team: Team | None = None,
 ) -> Board:
-    """Return a page of a leaderboard with the parts visible to the current user."""
-    team = _own_team(session, competition)
+    """Return a page of a leaderboard with the parts visible to the current user and the row of their team."""
     return board_of(
         session,
         competition=competition,
@@ -157,7 +163,7 @@ def _board_page(slug: str, split: Split) -> str:
         team = _own_team(session, competition)
         own_id = team.id if team else None
         wanted = query_of(BoardQuery).asked()
-        board = _board(session, competition, split, wanted, now)
+        board = _board(session, competition, split, wanted, now, team=team)
         steps = _steps(session, competition, board, own_id, now) if board.is_start else None
         has_cloud = board.is_start and views.has_frontier(board)
         cloud = _frontier(session, competition, board, own_id, now) if has_cloud else None

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from grader.models import Score, Split, Standing, Submission, Team
 from grader.ranking.order import error_text
 from grader.services.competitions import lookup
-from grader.visibility import Feedback, Visibility
+from grader.visibility import Anonymity, Feedback, Visibility
 from tests.fixtures import crowds
 
 HERE = "/competitions/toxicity"
@@ -161,6 +161,16 @@ def test_the_shown_rows_are_polled_with_the_users_session(arena, crowd):
     assert _json(arena, path).status_code == 302
     again = crowd.browser.get(path, headers={"If-None-Match": first.headers["ETag"]})
     assert again.status_code == 304
+
+
+def test_a_kept_file_does_not_contain_the_name_that_only_the_team_sees(arena, crowd):
+    arena.app.extensions["fairboard"].pages.seconds = 60
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").anonymity = Anonymity.ALWAYS
+    assert "Ann" in crowd.browser.get(f"{BOARD}?page=2").text
+    for browser in (crowd.browser, arena.app.test_client()):
+        table = browser.get(f"{BOARD}.csv").text
+        assert "Team " in table and "Ann" not in table
 
 
 def test_a_kept_page_shows_acts_and_the_teams_own_row_at_once_and_other_scores_after_seconds(arena, crowd):
