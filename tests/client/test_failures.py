@@ -231,6 +231,7 @@ def test_download_replaces_a_different_file_only_on_request(live_site, tmp_path,
             with pytest.raises(Unusable, match=f"{name} differs from the file on the server"):
                 client.download(name)
         assert own.read_text() == "mine"
+        (own.parent / "train.csv.part").write_bytes(b"an old part, which this site does not continue")
         assert client.download("train.csv") == Path("demo/train.csv")
         assert client.download("train.csv").read_bytes() == b"theirs"
         assert client.download("train.py", replace=True).read_bytes() == b"theirs"

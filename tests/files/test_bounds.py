@@ -97,6 +97,9 @@ def test_messages_do_not_reveal_the_order_of_the_solution():
     data = HEADER + b"".join(lines[5:900] + lines[800:-40]) + b"1,nan\n"
     shuffled = random.Random(1).sample(IDS, ROWS)
     assert problems(data, RowIds.of(IDS)) == problems(data, RowIds.of(shuffled))
+    rows = b"".join(b"%s.0,%d\n" % (name.encode(), 2 * (name == IDS[3])) for name in IDS)
+    notes = [read_submission(HEADER + rows, RowIds.of(ids)).notes for ids in (IDS, shuffled)]
+    assert notes[0] == notes[1]
 
 
 def test_size_limit_grows_with_the_rows():

@@ -97,6 +97,8 @@ def test_receipt_matches_its_original_files(receipt, canonical):
         checks = verify(receipt, submission=SUBMISSION, solution=solution)
         assert differing(checks) == []
         assert len(checks) == 2 + 2 * (3 + 1 + 2 * 7 + 4 + 2)
+    in_other_order = dataclasses.replace(receipt, identities=("dog", "cat"))
+    assert differing(verify(in_other_order, submission=SUBMISSION, solution=SOLUTION.encode())) == []
 
 
 def test_other_solution_is_detected_even_with_equal_counts(receipt):
