@@ -1,10 +1,11 @@
 """Leaderboards of thousands of random histories, compared with a simple reference."""
 
+import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
@@ -33,6 +34,11 @@ events = st.one_of(
     st.tuples(st.just("rescore"), st.lists(scores, min_size=1, max_size=5)),
 )
 histories = st.lists(events, max_size=24)
+WORSE_SELECTED = [
+    ("submit", 1, SubmissionKind.NORMAL, 1, (1, 0)),
+    ("submit", 1, SubmissionKind.NORMAL, 1, (1, 3)),
+    ("select", 0),
+]
 
 
 @dataclass
@@ -153,6 +159,7 @@ def lines(board):
     return [(line.rank, line.entry.team_id, line.entry.submission_id) for line in board]
 
 
+@example(WORSE_SELECTED, 1, random.Random(1))
 @given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
 @examples(600)
 def test_all_leaderboards_equal_those_of_the_reference(happened, count, dice):
