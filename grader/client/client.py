@@ -1,8 +1,7 @@
 """Client for participants."""
 
-import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,10 @@ from grader.client.errors import NotScoredInTime, Unusable
 from grader.client.files import OnProgress, as_file, download
 from grader.client.organizer import Organizer, quoted
 from grader.client.records import ApiRecord, Leaderboard, Submission, Submissions
-from grader.client.transport import KEY_HEADER, OnQuestion, Transport, read_json
+from grader.client.transport import KEY_HEADER, OnQuestion, Transport, polls, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
 
 class Client(Transport):
@@ -34,8 +31,6 @@ class Client(Transport):
     patience_seconds : float
         How long to wait in total between retries of one request if the server does not respond, is busy or
         sends ``Retry-After``.
-    timeout_seconds : float
-        How long to wait for each piece of a response.
     on_pause : callable, optional
         Receives the error and the number of seconds before each pause between two attempts.
     http : httpx.BaseTransport, optional
@@ -98,8 +93,7 @@ class Client(Transport):
         entry code, if it requires one.
         """
         sent = {"accepted_rules_version": accepted_rules_version, "code": code}
-        fields = {name: value for name, value in sent.items() if value is not None}
-        return self.call("POST", f"{self._place(competition)}/join", fields)
+        return self.call("POST", f"{self._place(competition)}/join", sent)
 
     def team(self, competition: str | None = None) -> ApiRecord:
         """Return your entry, team, limits and selection."""
@@ -161,8 +155,7 @@ class Client(Transport):
         Parameters
         ----------
         submission : DataFrame, Path or str
-            A table with the columns ``id`` and ``prediction``, or a CSV file, optionally compressed with gzip
-            or ZIP.
+            A table with the columns of a submission, or a CSV file, optionally compressed with gzip or ZIP.
         again : bool
             Submit the file even if the team has submitted the same bytes before.
         key : str, optional
@@ -171,18 +164,17 @@ class Client(Transport):
         on_progress : callable, optional
             Receives the bytes sent and the size.
         """
-        fields = {"description": description} | ({"again": "true"} if again else {})
         address = f"{self._place(competition)}/submissions"
         headers = {KEY_HEADER: key or str(uuid.uuid4())}
         with as_file(submission) as path:
-            sent = {**fields, "file": path}
+            sent = {"description": description, "again": again, "file": path}
             return Submission(self.call("POST", address, sent, headers=headers, on_progress=on_progress))
 
     def wait(self, submission: ApiRecord | int, *, timeout_seconds: float = 600) -> Submission:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
         address, headers = f"submissions/{_number(submission)}", dict[str, str]()
         latest: Submission | None = None
-        for _ in chain([None], _pauses(timeout_seconds)):
+        for _ in polls(timeout_seconds):
             answer = self.ask("GET", address, headers=headers)
             if answer.status_code != 304 or latest is None:
                 latest = Submission(read_json(answer))
@@ -221,12 +213,12 @@ class Client(Transport):
         """
         address = f"{self._place(competition)}/comparisons"
         sent = {"submission": _number(submission), "baseline": _number(baseline)}
-        comparison: Mapping[str, Any] = self.call("POST", address, sent)
-        for _ in _pauses(timeout_seconds):
-            if comparison["is_final"]:
+        comparison = ApiRecord(self.call("POST", address, sent))
+        for _ in polls(timeout_seconds):
+            comparison = ApiRecord(self.get(f"{address}/{comparison.id}"))
+            if comparison.is_final:
                 break
-            comparison = self.get(f"{address}/{comparison['id']}")
-        return ApiRecord(comparison)
+        return comparison
 
     def select(self, submission: ApiRecord | int, *, selected: bool = True) -> Mapping[str, Any]:
         """Select a submission for the private leaderboard, or deselect it; return the selection."""
@@ -272,15 +264,6 @@ class Client(Transport):
                 raise Unusable(f"Specify the competition: {', '.join(slugs) or 'the site has none yet'}.")
             self._competition = slug = slugs[0]
         return slug
-
-
-def _pauses(timeout_seconds: float) -> Iterator[None]:
-    """Yield after each of several growing pauses until the timeout."""
-    deadline, pause = time.monotonic() + timeout_seconds, FIRST_PAUSE_SECONDS
-    while (left := deadline - time.monotonic()) > 0:
-        time.sleep(min(left, pause))
-        pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
-        yield
 
 
 def _number(submission: ApiRecord | int) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from grader.errors import ErrorKind, FairboardError
+from grader.errors import FairboardError
 
 if TYPE_CHECKING:
     from grader.client.records import Submission
@@ -49,7 +49,6 @@ class Refused(ClientError):
     """
 
     public_name = "refused_by_server"
-    kind = ErrorKind.CONFLICT
 
     def __init__(
         self, status: int, answer: Mapping[str, Any], *, retry_after: timedelta | None = None
@@ -71,20 +70,17 @@ class TokenRefused(Refused):
     """The token is unknown, expired or revoked."""
 
     public_name = "token_refused"
-    kind = ErrorKind.LOGIN_NEEDED
 
 
 class LimitReached(Refused):
     """A limit on submissions, requests or checks has been reached."""
 
     public_name = "limit_reached_on_server"
-    kind = ErrorKind.LIMITED
 
 
 class NotScoredInTime(ClientError):
     """A submission is still pending after the timeout; `submission` is its last known state."""
 
     public_name = "not_scored_in_time"
-    kind = ErrorKind.NOT_YET
     message = "Submission #{submission.id} is not scored yet. It stays in the queue. Check again later."
     submission: "Submission"

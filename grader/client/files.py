@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from grader.client.transport import Transport
 
 OnProgress = Callable[[int, int], None]
-COLUMNS = ["id", "prediction"]
 FRAME_NAME = "predictions.csv"
 RANGE_NOT_SATISFIABLE = 416  # the file on the server is not longer than the incomplete one
 
@@ -45,20 +44,14 @@ class CountedFile(BufferedReader):
 def as_file(submission: "pd.DataFrame | Path | str") -> Iterator[Path]:
     """Yield the path of a submission; a table is written to a temporary file with full precision.
 
-    A table must have the columns ``id`` and ``prediction``; ``id`` may be the index.
+    The ids may be the index of the table, which then has their name.
     """
     if isinstance(submission, str | Path):
         yield Path(submission)
         return
-    table = submission if "id" in submission.columns else submission.reset_index()
-    missing = [name for name in COLUMNS if name not in table.columns]
-    if missing:
-        raise Unusable(
-            f"The table has no column {' and no column '.join(missing)}; expected id and prediction."
-        )
     with TemporaryDirectory(prefix="fairboard-") as folder:
         path = Path(folder) / FRAME_NAME
-        table[COLUMNS].to_csv(path, index=False)
+        submission.to_csv(path, index=submission.index.name is not None)
         yield path
 
 

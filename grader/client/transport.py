@@ -22,14 +22,14 @@ from grader.client.errors import (
 from grader.client.files import CountedFile, OnProgress
 
 PATIENCE_SECONDS = 60.0
-TIMEOUT_SECONDS = 60.0
-CONNECT_SECONDS = 10.0
+TIMEOUT = httpx.Timeout(60.0, connect=10.0)  # seconds, for each piece of a response
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 KEY_HEADER = "Idempotency-Key"
 PAUSES = (0.25, 1.0, 2.0, 4.0)  # seconds before each retry without a response
 PASSING = (502, 503, 504)  # status codes while the server is busy or restarts behind its proxy
 API = "api/v1/"
 BINARY = "application/octet-stream"
+FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.2, 5.0
 
 Answer = TypeVar("Answer")
 Json = dict[str, Any]
@@ -51,7 +51,6 @@ class Transport:
         token: str | None = None,
         *,
         patience_seconds: float = PATIENCE_SECONDS,
-        timeout_seconds: float = TIMEOUT_SECONDS,
         on_pause: OnPause | None = None,
         http: httpx.BaseTransport | None = None,
     ) -> None:
@@ -65,7 +64,7 @@ class Transport:
             headers["Authorization"] = f"Bearer {token}"
         self._http = httpx.Client(
             headers=headers,
-            timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+            timeout=TIMEOUT,
             transport=http,
             # A proxy of this machine's environment cannot reach this machine.
             trust_env=urlsplit(self.server).hostname not in LOOPBACK,
@@ -186,6 +185,16 @@ class Transport:
                     self._on_pause(error, pause)
             time.sleep(pause)
             waited += pause
+
+
+def polls(timeout_seconds: float) -> Iterator[None]:
+    """Yield at once, and then after each of several growing pauses until the timeout."""
+    deadline, pause = time.monotonic() + timeout_seconds, FIRST_POLL_SECONDS
+    yield
+    while (left := deadline - time.monotonic()) > 0:
+        time.sleep(min(left, pause))
+        pause = min(pause * 1.5, LONGEST_POLL_SECONDS)
+        yield
 
 
 def site_address(text: str) -> str:

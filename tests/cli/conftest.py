@@ -59,6 +59,6 @@ def host(admin, service, live_site, monkeypatch):
     """Run `fairboard` on the machine of a running site whose administrator is root."""
     service.user("root", is_admin=True)
     monkeypatch.setenv("FAIRBOARD_PORT", live_site.address.rpartition(":")[2])
-    monkeypatch.setattr("grader.client.organizer.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("grader.client.transport.LONGEST_POLL_SECONDS", 0.05)
     live_site.work_for_organizers()
     return admin

@@ -31,7 +31,7 @@ def clock(monkeypatch):
 @pytest.fixture
 def olga(service, live_site, monkeypatch):
     """An administrator's token for a site that runs organizers' jobs."""
-    monkeypatch.setattr("grader.client.organizer.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("grader.client.transport.LONGEST_POLL_SECONDS", 0.05)
     live_site.work_for_organizers()
     with service.database.write() as session:
         user = session.merge(service.user("olga"))
@@ -48,14 +48,13 @@ def test_whole_competition_needs_only_the_client(
     with live_site.client_of(olga) as client:
         client.call("POST", "competitions", {"slug": "hate", "title": "Hate"})
         desk = client.organize("hate", confirm=True)
-        desk.change_settings(
-            contact="a@b.org", opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z"
-        )
+        dates = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z"}
+        desk.call("PATCH", "settings", {"contact": "a@b.org", **dates})
         checked = desk.check_solution(tmp_path / "solution.csv")
         desk.call("POST", f"solution/{checked['job']['id']}/accept")
-        desk.upload("data", tmp_path / "train.csv")
-        assert [file["state"] for file in desk.data()["files"]] == ["passed"]
-        assert desk.publish()["state"] == "published"
+        desk.call("POST", "data", {"file": tmp_path / "train.csv"})
+        assert [file["state"] for file in desk.ended("data")["files"]] == ["passed"]
+        assert desk.call("POST", "state/publish")["state"] == "published"
         for place, name in enumerate(["ann", "bob", "cem", "dan", "eve"]):
             with live_site.client(name, competition="hate") as team:
                 table = pd.read_csv(BytesIO(predictions_csv(seed=place, skill=place / 9)))

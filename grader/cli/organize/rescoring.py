@@ -83,7 +83,7 @@ def _begin(
         click.echo("\n".join(solution_lines(checked["report"])))
         sent = {"solution": checked["job"]["id"]}
     elif metric_file is not None:
-        sent = {"settings": _checked(desk, desk.upload("metric-file", metric_file)["job"])}
+        sent = {"settings": _checked(desk, desk.call("POST", "metric-file", {"file": metric_file})["job"])}
     else:
         from grader.cli.organize.competition_files import read_change
 
@@ -118,7 +118,7 @@ def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> dict[str, 
 def _publish(desk: Organizer, number: int, act: str, sent: dict[str, Any]) -> dict[str, Any]:
     """Switch the leaderboards; a file that arrived in the meantime is scored first."""
     # This waits until the data files have been checked against the new solution.
-    desk.data()
+    desk.ended("data")
     while True:
         try:
             return desk.call("POST", f"rescoring/{number}/{act}", sent)

@@ -42,7 +42,7 @@ def create(
     try:
         lines = [f"{slug} is a draft.", *_apply(client, desk, read, folder)[1]]
         if is_published:
-            made = desk.publish()
+            made = desk.call("POST", "state/publish")
             lines.append(f"{slug} is published.")
         else:
             lines += [f"- {fault['message']}" for fault in desk.call("GET", "state")["missing"]]
@@ -84,22 +84,22 @@ def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[di
     if read.metric_file:
         fields = {name: str(value) for name, value in read.python.items() if name != "arguments"}
         fields["arguments"] = json.dumps(read.python.get("arguments", {}))
-        sample = folder / read.sample if read.sample else None
-        desk.upload("metric-file", folder / read.metric_file, sample=sample, fields=fields)
+        files = {"file": read.metric_file} | ({"sample": read.sample} if read.sample else {})
+        desk.call("POST", "metric-file", fields | {name: folder / path for name, path in files.items()})
         lines.append(f"{read.metric_file} is the metric.")
     if read.solution:
         lines += _set_solution(desk, folder / read.solution, read.label)
     for name in read.data:
-        desk.upload("data", folder / name)
+        desk.call("POST", "data", {"file": folder / name})
         lines.append(f"{Path(name).name} was added as a data file.")
-    for file in desk.data()["files"]:
+    for file in desk.ended("data")["files"]:
         if file["state"] == "held" and file["name"] in read.allowed:
             sent = {"reason": "Allowed in the competition file."}
             certain.call("POST", f"data/{quoted(file['name'])}/allow", sent)
             lines.append(f"{file['name']} is released. Participants get {file['consequence']}.")
     if read.baseline:
         path = folder / read.baseline
-        desk.upload("data/baseline", path)
+        desk.call("POST", "data/baseline", {"file": path})
         lines.append(f"{path.name} was added as a benchmark.")
     return answer, lines
 
@@ -124,7 +124,7 @@ def change(client: Client, slug: str, fields: dict[str, Any], yes: bool) -> Comm
 
 def _change(desk: Organizer, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Change settings and print the warnings about the competition."""
-    answer = desk.change_settings(**changes)
+    answer = desk.call("PATCH", "settings", changes)
     for warning in answer["warnings"]:
         click.echo(f"Warning: {warning['message']}", err=True)
     return answer
@@ -139,7 +139,7 @@ def data(client: Client, slug: str) -> CommandOutput:
     The exit code is 1 if a file is held back.
     """
     desk = client.organize(slug)
-    found, lines, errors = desk.data(), list[str](), list[str]()
+    found, lines, errors = desk.ended("data"), list[str](), list[str]()
     for file in found["files"]:
         lines.append(f"{file['name']}: {file['state']}.")
         sentences = [*file["discloses"], *file["unopened"]]
