@@ -176,7 +176,6 @@ class PythonMetric:
     source: MetricSource
     settings: PythonSettings
     sandbox: SandboxClient
-    clock_shift: float = 0.0
     name: ClassVar[str] = "python"
 
     @classmethod
@@ -262,7 +261,6 @@ class PythonMetric:
         return SandboxRequest(
             self.source.text,
             self.source.function,
-            len(self.settings.terms),
             solution=prepared.data,
             submission={name: prepared.data[name]} | submission,
             id=name,
@@ -272,7 +270,7 @@ class PythonMetric:
 
     def call(self, request: SandboxRequest) -> CallOutcome:
         """Call the function with the limits of the settings."""
-        outcome = self.sandbox.call(replace(request, clock_shift=self.clock_shift), self.settings.limits)
+        outcome = self.sandbox.call(request, self.settings.limits)
         if self.settings.nonnegative and outcome.numbers[:1].min(initial=0) < 0:
             return replace(outcome, status=CallStatus.NEGATIVE)
         return outcome

@@ -7,7 +7,6 @@ from grader.sandbox.client import (
     SandboxClient,
     SandboxRequest,
     SandboxUnavailable,
-    TimedSandbox,
 )
 from grader.sandbox.lockdown import Layers, layers
 
@@ -19,6 +18,5 @@ __all__ = [
     "SandboxClient",
     "SandboxRequest",
     "SandboxUnavailable",
-    "TimedSandbox",
     "layers",
 ]

@@ -58,11 +58,10 @@ class SandboxUnavailable(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class SandboxRequest:
-    """A call of `function` in `source`, the text of metric.py, whose reply has `count` numbers."""
+    """A call of `function` in `source`, the text of metric.py, whose reply has a number for each term."""
 
     source: str
     function: str  # `score` or `grade`
-    count: int
     solution: Mapping[str, Any] = field(default_factory=dict)  # columns by name
     submission: Mapping[str, Any] = field(default_factory=dict)
     id: str = "id"  # the column with the ids
@@ -70,7 +69,6 @@ class SandboxRequest:
     terms: tuple[str, ...] = ("score",)  # the values to return, first the score
     describes: bool = False  # the reply has the score, and the names of the values in the log
     shows_messages: bool = False  # only for a solution without labels
-    clock_shift: float = 0.0  # seconds to add to Python's clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +110,38 @@ class SandboxClient:
     next call starts another one, and repeats calls that the old one has not finished.
     """
 
-    def __init__(self, *, hash_seed: int = 0, packages: Sequence[str] | None = None) -> None:
-        self._hash_seed, self._is_growing = hash_seed, packages is None
-        self._packages = tuple(packages or ())
+    def __init__(self, *, hash_seed: int = 0, packages: Sequence[str] = ()) -> None:
+        self._hash_seed, self._packages = hash_seed, tuple(packages)
+        self._end = float("inf")
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._owner = 0
 
-    def start(self, source: str = "") -> None:
-        """Start the zygote for a source, which takes seconds, unless it runs; raise SandboxUnavailable."""
+    def start(self, source: str = "", *, seconds: float = float("inf")) -> None:
+        """Start the zygote for a source, and then a time limit that all later calls share.
+
+        Raises SandboxUnavailable. The start takes seconds, unless the zygote runs.
+        """
         with self._lock:
             self._running(source)
+        self._end = time.monotonic() + seconds
 
-    def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:
-        """Call a function in a sandboxed process; raise SandboxUnavailable, but no errors of the function."""
+    def call(self, request: SandboxRequest, limits: CallLimits = CallLimits()) -> CallOutcome:
+        """Call a function in a sandboxed process; raise SandboxUnavailable, but no errors of the function.
+
+        Without any time left, the status is `TIME`.
+        """
+        left = min(limits.seconds, self._end - time.monotonic())
+        if left <= 0:
+            return CallOutcome(CallStatus.TIME, np.empty(0), "", 0.0, 0)
         data = {each.name: getattr(request, each.name) for each in fields(request)}
         with os.fdopen(os.memfd_create("request"), "wb") as file:
             pickle.dump(data, file, protocol=5)
             file.flush()
-            arguments = f"/proc/self/fd/{file.fileno()}", request, limits or CallLimits()
-            try:
+            arguments = f"/proc/self/fd/{file.fileno()}", request, replace(limits, seconds=left)
+            with suppress(ConnectionError):  # the zygote has died; the next call starts another one
                 return self._call(*arguments)
-            except ConnectionError:  # the zygote has died
-                pass
             try:
                 return self._call(*arguments)
             except ConnectionError as error:
@@ -153,7 +159,7 @@ class SandboxClient:
             self._process = self._control = None
 
     def _running(self, source: str) -> socket.socket:
-        if self._is_growing and not (needed := set(packages_of(source))) <= set(self._packages):
+        if not (needed := set(packages_of(source))) <= set(self._packages):
             self.close()
             self._packages = tuple(each for each in PACKAGES if each in needed | set(self._packages))
         is_dead = self._owner == os.getpid() and self._process and self._process.poll() is not None
@@ -198,28 +204,9 @@ class SandboxClient:
                 raise
 
 
-class TimedSandbox(SandboxClient):
-    """A client whose calls share one time limit, which starts with `begin`; for one thread."""
-
-    _end = float("inf")
-
-    def begin(self, seconds: float, source: str) -> None:
-        """Start the zygote for a source, and then the time limit of the next calls."""
-        self.start(source)
-        self._end = time.monotonic() + seconds
-
-    def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:
-        """Call a function within the remaining time; without any, the status is `TIME`."""
-        limits = limits or CallLimits()
-        left = min(limits.seconds, self._end - time.monotonic())
-        if left <= 0:
-            return CallOutcome(CallStatus.TIME, np.empty(0), "", 0.0, 0)
-        return super().call(request, replace(limits, seconds=left))
-
-
 def _outcome(reply: int, channel: socket.socket, request: SandboxRequest, seconds: float) -> CallOutcome:
     """Read the reply until the child has ended; the child is killed when the caller closes the channel."""
-    count = request.count
+    count = len(request.terms)
     end, most = time.monotonic() + seconds, MOST_LOG_BYTES + 8 * count + 1
     data, report = bytearray(), dict[str, Any]()
     waiting = {reply, channel.fileno()}

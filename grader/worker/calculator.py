@@ -20,7 +20,7 @@ from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
-from grader.sandbox import SandboxUnavailable, TimedSandbox
+from grader.sandbox import SandboxClient, SandboxUnavailable
 from grader.scored_files import columns_of, encode, with_remarks
 from grader.services.site import leased_rows
 from grader.services.site.leased_rows import Breakdown, Failure, Outage, Rejection
@@ -36,9 +36,9 @@ logger = logging.getLogger(__name__)
 
 
 @cache
-def sandbox() -> TimedSandbox:
+def sandbox() -> SandboxClient:
     """Return the sandbox of this process, which starts with the first call of a metric."""
-    client = TimedSandbox()
+    client = SandboxClient()
     atexit.register(client.close)
     return client
 
@@ -108,7 +108,7 @@ class PreparedSolution:
         """Start the time limit of a file, if organizers wrote the metric."""
         if self.checker is not None:
             inner = self.checker.metric
-            sandbox().begin(inner.settings.limits.seconds, inner.source.text)
+            sandbox().start(inner.source.text, seconds=inner.settings.limits.seconds)
 
     def results(self, data: bytes) -> dict[Split, MetricResult]:
         """Score a file again that was scored before; raise FileRejected or MetricFailed."""
@@ -204,7 +204,7 @@ class Calculator:
     def _check(self, claim: Claim, checker: FileChecker, file: EncodedFile) -> None:
         """Start the time limit of a file, and check it with generated labels; raise FileRejected."""
         settings = checker.metric.settings
-        sandbox().begin(settings.limits.seconds, checker.metric.source.text)
+        sandbox().start(checker.metric.source.text, seconds=settings.limits.seconds)
         subject = f"{claim.prepared_sha256} {claim.submission_sha256}".encode()
         key = hmac.digest(self._key, subject, "sha256")
         if settings.checks_files and (problem := checker.problem(file.encoded, key=key)):

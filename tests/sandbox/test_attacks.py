@@ -19,6 +19,7 @@ from grader.sandbox import (
     SandboxClient,
     SandboxRequest,
     SandboxUnavailable,
+    client,
     layers,
     lockdown,
 )
@@ -27,7 +28,7 @@ from tests.sandbox import hostile_metric
 
 HEAD = (Path(__file__).parent / "hostile_metric.py").read_text().partition("# Forbidden")[0]
 MODULES = ("client", "compatibility", "functions", "lockdown")
-SHORT = CallLimits(seconds=0.2, memory_mb=128)
+USUAL, SHORT = CallLimits(), CallLimits(seconds=0.2, memory_mb=128)
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The sandbox needs Linux.")
 
 
@@ -36,12 +37,12 @@ def sandbox(sandboxes):
     return sandboxes[0]
 
 
-def attack(sandbox, name, limits=None, **settings):
+def attack(sandbox, name, limits=USUAL, **settings):
     solution = {"id": np.arange(4), "target": np.array([3.0, 1.0, 4.0, 1.0])}
     submission = {"id": np.arange(4), "prediction": np.zeros(4)}
     # The complete file would take longer to parse than the attack takes.
     source = HEAD + inspect.getsource(getattr(hostile_metric, name))
-    request = SandboxRequest(source, "score", 1, solution, submission, settings={"attack": name, **settings})
+    request = SandboxRequest(source, "score", solution, submission, settings={"attack": name, **settings})
     return sandbox.call(request, limits)
 
 
@@ -192,10 +193,10 @@ def test_child_imports_no_module_of_the_project(sandbox):
         "import sys\ndef grade(submission, answers):\n"
         "    print(sorted(m for m in sys.modules if m[:7] == 'grader.'))\n"
     )
-    outcome = sandbox.call(SandboxRequest(f"{source}    return 1", "grade", 1))
+    outcome = sandbox.call(SandboxRequest(f"{source}    return 1", "grade"))
     names = {name.strip("' ") for name in outcome.log.strip().strip("[]").split(",")}
     assert names == {"grader.sandbox", *(f"grader.sandbox.{each}" for each in MODULES)}
-    foreign = SandboxRequest("", "grade", 1, settings={"status": CallStatus.OK})
+    foreign = SandboxRequest("", "grade", settings={"status": CallStatus.OK})
     assert sandbox.call(foreign).status is CallStatus.DIED
 
 
@@ -206,7 +207,7 @@ def test_killed_zygote_is_replaced(sandbox):
     assert process is not None
     os.kill(process.pid, 9)
     source = "def grade(submission, answers): return 2.5"
-    assert own.call(SandboxRequest(source, "grade", 1)).numbers.tolist() == [2.5]
+    assert own.call(SandboxRequest(source, "grade")).numbers.tolist() == [2.5]
     assert own._process is not process
     own.close()
 
@@ -227,13 +228,13 @@ def test_call_is_repeated_if_another_source_needs_more_packages():
     own = SandboxClient()
     slow = "def grade(submission, answers):\n    for _ in range(20_000_000):\n        pass\n    return 1.5"
     numbers: list[float] = []
-    request = SandboxRequest(slow, "grade", 1)
+    request = SandboxRequest(slow, "grade")
     own.start()
     thread = threading.Thread(target=lambda: numbers.extend(own.call(request).numbers))
     thread.start()
     time.sleep(0.3)
     ranks = "import pandas\ndef grade(submission, answers):\n    one = pandas.Series([1.0, 2.0])\n"
-    more = SandboxRequest(f"{ranks}    return one.corr(one, 'spearman')", "grade", 1)
+    more = SandboxRequest(f"{ranks}    return one.corr(one, 'spearman')", "grade")
     assert own.call(more).numbers == pytest.approx([1.0])
     thread.join()
     assert numbers == [1.5]
@@ -241,7 +242,7 @@ def test_call_is_repeated_if_another_source_needs_more_packages():
 
 
 @pytest.mark.timeout(60, func_only=True)
-def test_locked_child_dies_with_its_zygote():
+def test_locked_child_dies_with_its_zygote(monkeypatch):
     own = SandboxClient(packages=("numpy", "pandas"))
     own.start()
     # It uses no CPU time, so its own limit does not end it.
@@ -253,7 +254,7 @@ def test_locked_child_dies_with_its_zygote():
 
     def call():
         try:
-            own.call(SandboxRequest(source, "grade", 1), CallLimits(seconds=60))
+            own.call(SandboxRequest(source, "grade"), CallLimits(seconds=60))
         except SandboxUnavailable as error:
             failures.append(error)
 
@@ -267,7 +268,7 @@ def test_locked_child_dies_with_its_zygote():
     child = Path(f"/proc/{pids[0]}")
     while "Seccomp:\t2" not in (child / "status").read_text():
         time.sleep(0.01)
-    own._packages = ("no_such_package_so_that_the_second_zygote_fails",)
+    monkeypatch.setattr(client, "START_SECONDS", 0)  # so that the second zygote fails
     os.kill(zygote, 9)
     try:
         while child.exists():

@@ -86,11 +86,11 @@ def test_checker_and_both_splits_share_one_time_limit(service):
 
 
 def test_jobs_wait_while_no_sandbox_is_available(service, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise SandboxUnavailable("there is no seccomp")
 
     accepted = service.submit(use_python_metric(service, service.competition(), MEAN))
-    monkeypatch.setattr(calculator.sandbox(), "begin", refuse)
+    monkeypatch.setattr(calculator.sandbox(), "start", refuse)
     service.score(accepted)
     assert job_of(service, accepted).state is JobState.WAITING
 

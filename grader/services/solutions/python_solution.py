@@ -12,7 +12,7 @@ from grader.metrics.python_check import check_metric
 from grader.metrics.python_metric import REASONS, MetricFailed, MetricSource, PythonMetric, PythonSettings
 from grader.metrics.python_table import PythonTable
 from grader.models import Split
-from grader.sandbox import SandboxUnavailable, TimedSandbox
+from grader.sandbox import SandboxClient, SandboxUnavailable
 from grader.services.competitions.metric import NamedMetric
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
 
@@ -49,10 +49,10 @@ def python_checked(
         except ValueError as error:
             return metric, {}, [str(error)]
     text = MetricSource.of(source).text
-    with closing(TimedSandbox()) as first, closing(TimedSandbox(hash_seed=1)) as second:
+    with closing(SandboxClient()) as first, closing(SandboxClient(hash_seed=1)) as second:
         try:
             for each in (first, second):
-                each.begin(CHECK_SECONDS, text)
+                each.start(text, seconds=CHECK_SECONDS)
         except SandboxUnavailable as error:
             return metric, {}, [str(error)]
         python = PythonMetric(MetricSource.of(source), settings, first)
