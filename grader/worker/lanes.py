@@ -33,10 +33,8 @@ from grader.worker.retrying import log_error
 from grader.worker.scheduled_tasks import check_storage, forget_records, forget_uploads, run_calendar
 from grader.worker.scorer import Scorer
 
-TURN_SECONDS = 60.0
-PYTHON_TURN_SECONDS = 10.0
+TURN_SECONDS = 20.0
 ORGANIZERS_LIMIT_SECONDS = 1800
-OVERDUE_AT_ONCE = 4  # jobs whose ids a turn reads together, because another turn takes some of them
 NICENESS = 10
 _UNFORMATTED = [
     exists().where(table.formatted.is_(null())).select_from(table) for table in (Competition, Announcement)
@@ -96,8 +94,7 @@ class Lane:
     """Work of one kind, done in turns by forked processes.
 
     `run` returns whether there may be more work. `is_due` is a condition of one statement for all lanes, or a
-    value. Some lanes have subjects: `take` chooses one that is not `busy`,
-    and `end` is called with the exit code of its turn.
+    value. If a lane has subjects, `take` chooses one that is not `busy`.
     """
 
     name: str
@@ -108,12 +105,11 @@ class Lane:
     at_once: int = 1
     niceness: int = 0
     take: Callable[..., Any] = lambda *_, busy: True  # noqa: ARG005
-    end: Callable[[Any, int], None] = lambda *_: None
 
 
 def all_lanes(settings: Settings) -> list[Lane]:
     """Return the lanes of an installation."""
-    pause, turns = settings.sweep_interval_seconds(), PythonTurns()
+    pause = settings.sweep_interval_seconds()
     patience = timedelta(seconds=settings.sweep_after_seconds)
     soon = min(1.0, pause)
 
@@ -130,8 +126,7 @@ def all_lanes(settings: Settings) -> list[Lane]:
             _when(python_turns.are_waiting),
             soon,
             at_once=python_turns.AT_ONCE,
-            take=turns.take,
-            end=turns.end,
+            take=PythonTurns().take,
         ),
         Lane("rescoring", rescore, _when(jobs.are_unattended), soon, niceness=NICENESS),
         organizers("checks"),
@@ -163,39 +158,24 @@ def all_lanes(settings: Settings) -> list[Lane]:
 
 def score_overdue(turn: Turn) -> int:
     """Score jobs that no worker has claimed."""
-    scorer, count = turn.scorer(), 0
+    scorer, has_scored = turn.scorer(), False
     patience = timedelta(seconds=turn.settings.sweep_after_seconds)
-    while not turn.is_over():
-        found = turn.next(jobs.waiting, older_than=patience, limit=OVERDUE_AT_ONCE)
-        for job_id in found:
-            if turn.is_over():
-                break
-            end_process_after(turn.settings.scoring_time_limit_seconds)
-            count += scorer.run(job_id, is_python=False)
-        if not found:
-            break
-    return min(count, 1)
+    while not turn.is_over() and (overdue := turn.next(jobs.waiting, older_than=patience, limit=1)):
+        end_process_after(turn.settings.scoring_time_limit_seconds)
+        has_scored |= scorer.run(overdue[0], is_python=False)
+    return int(has_scored)
 
 
 def score_python(turn: Turn) -> int:
-    """Score some files of a competition, or run the next check of a user; return whether it was slow."""
+    """Score some files of a competition, or run the next check of a user."""
     kind, subject_id = turn.subject
-    start, end = time.monotonic(), time.monotonic() + PYTHON_TURN_SECONDS
-    allowed = python_turns.SLOW_SECONDS + python_turns.START_SECONDS
     if kind == "user":
-        code = organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
-        return python_turns.SLOW if time.monotonic() - start > allowed else code
-    scorer, count = turn.scorer(), 0
-    while not turn.is_over() and time.monotonic() < end:
-        job_id = turn.next(python_turns.next_job, competition_id=subject_id)
-        start = time.monotonic()
+        return organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
+    scorer, has_scored = turn.scorer(), False
+    while not turn.is_over() and (job_id := turn.next(python_turns.next_job, competition_id=subject_id)):
         end_process_after(turn.settings.scoring_time_limit_seconds + PYTHON_SECONDS)
-        if job_id is None or not scorer.run(job_id, is_python=True):
-            break
-        if time.monotonic() - start > allowed:
-            return python_turns.SLOW
-        count, allowed = count + 1, python_turns.SLOW_SECONDS
-    return min(count, python_turns.SLOW - 1)
+        has_scored |= scorer.run(job_id, is_python=True)
+    return int(has_scored)
 
 
 def rescore(turn: Turn) -> int:
