@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms of all processes on a machine, stored in files for Prometheus.
+"""Counters and histograms of all processes on a machine, stored in files for Prometheus.
 
 Each running process writes to files with a number of its own, which a lock reserves until the process ends.
 The next process with this number continues the counters, so no count is lost when a process is killed, and
@@ -21,8 +21,7 @@ from typing import Any
 # Files are allocated completely, because writing to a sparse memory-mapped file kills the process if the disk
 # is full.
 FILE_BYTES = 524_288
-GAUGE_FILE = "gauge_livesum"
-FILES = ("counter", "histogram", GAUGE_FILE)
+FILES = ("counter", "histogram")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LONG_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0)
 
@@ -32,7 +31,7 @@ _live: dict[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A counter, or a gauge that is summed over the running processes, or a histogram of seconds.
+    """A counter, or a histogram of seconds if it has buckets.
 
     Without `enable`, its methods do nothing. Label values must come from a small fixed set.
     """
@@ -41,15 +40,10 @@ class Meter:
     help: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
-    is_gauge: bool = False
 
     def add(self, *labels: str, amount: float = 1) -> None:
-        """Increase a counter or gauge."""
+        """Increase a counter."""
         self._change("inc", labels, amount)
-
-    def set(self, value: float) -> None:
-        """Set this process's value of a gauge."""
-        self._change("set", (), value)
 
     def observe(self, seconds: float, *labels: str) -> None:
         """Add a duration to a histogram."""
@@ -96,10 +90,6 @@ SCORING_SECONDS = Meter(
 HINTS = Meter("fairboard_hints", "Hints to the queue that were sent or dropped.", labels=("outcome",))
 HINT_SECONDS = Meter("fairboard_hint_seconds", "Time to send a hint to the broker.", buckets=SECONDS)
 CACHES = Meter("fairboard_cache_requests", "Cache hits and misses.", labels=("cache", "result"))
-CONNECTIONS = Meter("fairboard_database_connections", "Database connections in use.", is_gauge=True)
-CONNECTION_LIMIT = Meter(
-    "fairboard_database_connections_limit", "Maximum number of database connections.", is_gauge=True
-)
 METERS = tuple(value for value in list(globals().values()) if isinstance(value, Meter))
 
 
@@ -107,12 +97,14 @@ def enable(metrics_dir: Path | None) -> None:
     """Count in this process and its forks from now on, unless the folder is None."""
     if metrics_dir is None:
         return
-    from prometheus_client import Counter, Gauge, Histogram, values
+    from prometheus_client import Counter, Histogram, values
 
     folder = _folder(metrics_dir)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _remove_outdated(folder)
+        for other in metrics_dir.iterdir():
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
         values.ValueClass = values.MultiProcessValue(  # type: ignore[no-untyped-call]
             _Number(folder).get
@@ -120,9 +112,7 @@ def enable(metrics_dir: Path | None) -> None:
         for each in METERS:
             # The files store the help text with each value, so it is added later.
             options: dict[str, Any] = {"labelnames": each.labels, "registry": None}
-            if each.is_gauge:
-                _live[each.name] = Gauge(each.name, "", multiprocess_mode="livesum", **options)
-            elif each.buckets:
+            if each.buckets:
                 _live[each.name] = Histogram(each.name, "", buckets=each.buckets, **options)
             else:
                 _live[each.name] = Counter(each.name, "", **options)
@@ -131,15 +121,12 @@ def enable(metrics_dir: Path | None) -> None:
 
 
 def collect(metrics_dir: Path) -> Iterator[Any]:
-    """Yield the metrics as sums over all processes; gauges of ended processes are excluded."""
+    """Yield the metrics as sums over all processes."""
     from prometheus_client.multiprocess import MultiProcessCollector
 
-    folder = _folder(metrics_dir)
-    counted = [path for path in folder.glob("*.db") if not path.name.startswith(GAUGE_FILE)]
-    gauges = [folder / f"{GAUGE_FILE}_{lock.stem}.db" for lock in folder.glob("*.lock") if _is_held(lock)]
     help_of = {each.name: each.help for each in METERS}
     merge: Callable[[list[str]], Iterator[Any]] = MultiProcessCollector.merge
-    for metric in merge([str(path) for path in (*counted, *gauges) if path.exists()]):
+    for metric in merge([str(path) for path in _folder(metrics_dir).glob("*.db")]):
         metric.documentation = help_of[metric.name]
         yield metric
 
@@ -171,7 +158,7 @@ class _Number:
             break
         for file in FILES:
             path = self._folder / f"{file}_{number}.db"
-            if file == GAUGE_FILE or not path.exists():
+            if not path.exists():
                 draft = path.with_suffix(".draft")
                 draft.write_bytes(bytes(FILE_BYTES))
                 draft.replace(path)
@@ -187,21 +174,6 @@ def _folder(metrics_dir: Path) -> Path:
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     return metrics_dir / hashlib.sha256(repr(METERS).encode() + boot).hexdigest()[:16]
-
-
-def _remove_outdated(folder: Path) -> None:
-    for other in folder.parent.iterdir():
-        if other != folder and not any(map(_is_held, other.glob("*.lock"))):
-            shutil.rmtree(other, ignore_errors=True)
-
-
-def _is_held(lock: Path) -> bool:
-    with lock.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def _give_up(error: OSError) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import psycopg
 from sqlalchemy import (
@@ -39,14 +39,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
-from grader.counters import CONNECTION_LIMIT, CONNECTIONS
 from grader.errors import ParticipantError
 from grader.settings import PREFIX, Settings
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
-# SQLite writers pause between attempts. The pauses decrease from the first value to the second.
-FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 0.0005
+PAUSE_SECONDS = 0.001  # between attempts to write
 # Without these limits, a thread would wait for a server that has disappeared for about 15 minutes.
 _NETWORK_PATIENCE = {
     "connect_timeout": "5",  # seconds
@@ -64,7 +62,7 @@ _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 # SQLSTATE codes for an unavailable lock, a serialization failure and a deadlock.
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
-# The limit of a query of a page, of a wait for a lock, and of a pause in a write transaction in PostgreSQL.
+# The limit of a pause in a write transaction in PostgreSQL. Web processes use it also for queries and locks.
 TIMEOUT_SECONDS = 30
 # SQLSTATE codes of an exceeded timeout.
 _TIMEOUT_STATES = frozenset({"57014", "55P03", "25P03"})
@@ -136,45 +134,27 @@ class Base(DeclarativeBase):
     id: Mapped[int] = mapped_column(primary_key=True, sort_order=-1)
 
 
-class Timeouts(NamedTuple):
-    """PostgreSQL transaction time limits, in seconds; 0 means no limit.
-
-    Only read transactions have a limit per statement, because rescorings may write for minutes.
-    """
-
-    read_statement: float = 0
-    write_lock: float = 0
-    write_idle: float = 30
-
-
 class Database:
     """Read and write sessions for one database.
 
     Write sessions acquire SQLite's write lock immediately (BEGIN IMMEDIATE), because upgrading the lock later
     could fail. Read sessions cannot write. On PostgreSQL, they use one snapshot, so a leaderboard never mixes
-    two states.
+    two states. With a timeout in seconds, their statements are limited, and so are waits for locks of write
+    sessions, but not their statements, because rescorings may write for minutes.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 5, timeouts: Timeouts = Timeouts()) -> None:  # noqa: B008
-        self.engine = _create_engine(url, pool_size=pool_size, timeouts=timeouts)
-        _count_connections(self.engine, pool_size)
+    def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 0) -> None:
+        self.engine = _create_engine(url, pool_size=pool_size, timeout=timeout)
         reading: dict[str, Any] = {"fairboard_reads": True}
         if self.engine.dialect.name == "postgresql":
             reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        writes = self.engine.execution_options(fairboard_writes=True)
-        self._write = sessionmaker(writes, expire_on_commit=False)
+        self._write = sessionmaker(self.engine, expire_on_commit=False)
         self._read = sessionmaker(self.engine.execution_options(**reading), expire_on_commit=False)
 
     @classmethod
-    def of(cls, settings: Settings, *, pool_size: int) -> Self:
-        """Return the database of the settings, for a process whose work may take long."""
-        return cls(settings.database(), pool_size=pool_size)
-
-    @classmethod
-    def for_requests(cls, settings: Settings) -> Self:
-        """Return the database of the settings, for a web process, whose requests must not wait long."""
-        timeouts = Timeouts(*[TIMEOUT_SECONDS] * 3)
-        return cls(settings.database(), pool_size=settings.web_threads, timeouts=timeouts)
+    def of(cls, settings: Settings, *, pool_size: int, timeout: float = 0) -> Self:
+        """Return the database of the settings."""
+        return cls(settings.database(), pool_size=pool_size, timeout=timeout)
 
     @contextmanager
     def write(self) -> Iterator[Session]:
@@ -242,7 +222,7 @@ def exceeded_limit(error: BaseException) -> str | None:
     return f"{TIMEOUT_SECONDS} seconds" if has_timed_out else None
 
 
-def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
+def _create_engine(url: str, *, pool_size: int, timeout: float) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
@@ -251,40 +231,16 @@ def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
     if parsed.get_backend_name() == "postgresql":
         parsed = parsed.set(query={**_NETWORK_PATIENCE, **parsed.query})
         engine = create_engine(parsed, pool_pre_ping=True, **options)
-        event.listen(engine, "connect", partial(_configure_postgresql, timeouts))
-        event.listen(engine, "begin", partial(_begin_postgresql, timeouts))
-        event.listen(engine, "handle_error", _refuse_unstorable)
-        return engine
-    if parsed.database:
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = create_engine(parsed, **options)
-    event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "connect", partial(_configure_postgresql, timeout))
+        event.listen(engine, "begin", partial(_begin_postgresql, timeout))
+    else:
+        if parsed.database:
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        engine = create_engine(parsed, **options)
+        event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "begin", partial(_begin_sqlite, threading.Lock()))
     event.listen(engine, "handle_error", _refuse_unstorable)
-    queue = threading.Lock()
-
-    def begin(connection: Connection) -> None:
-        reads = connection.get_execution_options().get("fairboard_reads", False)
-        connection.exec_driver_sql(f"PRAGMA query_only = {'ON' if reads else 'OFF'}")
-        if reads:
-            connection.exec_driver_sql("BEGIN")
-        else:
-            _begin_in_turn(queue, connection)
-
-    event.listen(engine, "begin", begin)
     return engine
-
-
-def _count_connections(engine: Engine, limit: int) -> None:
-    """Keep the metrics of the connection pool up to date."""
-
-    def count(change: int) -> None:
-        pool: Any = engine.pool
-        CONNECTIONS.set(pool.checkedout() + change)
-
-    # In a forked process, the limit is set when its first connection is opened.
-    event.listen(engine, "connect", lambda *_: CONNECTION_LIMIT.set(limit))
-    event.listen(engine, "checkout", lambda *_: count(0))
-    event.listen(engine, "checkin", lambda *_: count(-1))  # The connection is returned after the event.
 
 
 def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
@@ -298,7 +254,7 @@ def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
     return Unstorable()
 
 
-def _configure_postgresql(timeouts: Timeouts, connection: Any, record: Any) -> None:
+def _configure_postgresql(timeout: float, connection: Any, record: Any) -> None:
     """Set the limit per statement for the session, and detect a pooler such as PgBouncer.
 
     A pooler reports other process numbers than the server. In transaction mode, each transaction may run in
@@ -308,21 +264,21 @@ def _configure_postgresql(timeouts: Timeouts, connection: Any, record: Any) -> N
     record.info["fairboard_pooled"] = server_process != connection.info.backend_pid
     if record.info["fairboard_pooled"]:
         connection.prepare_threshold = None
-    elif timeouts.read_statement:
-        connection.execute(f"SET statement_timeout = {_milliseconds(timeouts.read_statement)}")
+    else:
+        connection.execute(f"SET statement_timeout = {_milliseconds(timeout)}")
     connection.commit()
 
 
-def _begin_postgresql(timeouts: Timeouts, connection: Connection) -> None:
+def _begin_postgresql(timeout: float, connection: Connection) -> None:
     limits = {
         "statement_timeout": 0.0,
-        "lock_timeout": timeouts.write_lock,
-        "idle_in_transaction_session_timeout": timeouts.write_idle,
+        "lock_timeout": timeout,
+        "idle_in_transaction_session_timeout": TIMEOUT_SECONDS,
     }
     if connection.get_execution_options().get("fairboard_reads", False):
-        if not connection.info["fairboard_pooled"] or not timeouts.read_statement:
+        if not connection.info["fairboard_pooled"]:
             return
-        limits = {"statement_timeout": timeouts.read_statement}
+        limits = {"statement_timeout": timeout}
     calls = (f"set_config('{name}', '{_milliseconds(limit)}', true)" for name, limit in limits.items())
     connection.exec_driver_sql(f"SELECT {', '.join(calls)}")
 
@@ -337,45 +293,40 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
     connection.create_function(
         "lower", 1, lambda text: None if text is None else str(text).lower(), deterministic=True
     )
-    cursor = connection.cursor()
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
         "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",
     ):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+        connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin_in_turn(queue: threading.Lock, connection: Connection) -> None:
-    """Start a write transaction of SQLite; raise its error after BUSY_TIMEOUT_MS.
+def _begin_sqlite(queue: threading.Lock, connection: Connection) -> None:
+    """Start a transaction.
 
-    The writers of this process queue for the lock, and one thread at a time polls SQLite's. The pauses
-    between its attempts decrease. SQLite's own pauses increase, which favors latecomers: among 100 writers,
-    some waited for seconds.
+    The writers of this process queue for the lock, and one thread at a time polls SQLite's. SQLite's own
+    pauses increase, which favors latecomers: among 100 writers, some waited for seconds.
     """
+    reads = connection.get_execution_options().get("fairboard_reads", False)
+    connection.exec_driver_sql(f"PRAGMA query_only = {'ON' if reads else 'OFF'}")
+    if reads:
+        connection.exec_driver_sql("BEGIN")
+        return
     end = time.monotonic() + BUSY_TIMEOUT_MS / 1000
-    cursor = connection.connection.cursor()
-    cursor.execute("PRAGMA busy_timeout = 0")
+    driver: Any = connection.connection.driver_connection
+    driver.execute("PRAGMA busy_timeout = 0")
     try:
-        has_turn = queue.acquire(timeout=BUSY_TIMEOUT_MS / 1000)
-        try:
-            while has_turn and (left := end - time.monotonic()) > 0:
+        with queue:
+            while time.monotonic() < end:
                 try:
-                    cursor.execute("BEGIN IMMEDIATE")
+                    driver.execute("BEGIN IMMEDIATE")
                 except sqlite3.OperationalError as error:
                     if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                         break
                 else:
                     return
-                waited = BUSY_TIMEOUT_MS / 1000 - left
-                time.sleep(max(LAST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS - waited / 20))
-        finally:
-            if has_turn:
-                queue.release()
-        # The statement is repeated so that SQLAlchemy raises its error.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+                time.sleep(PAUSE_SECONDS)
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # SQLAlchemy raises its error.
     finally:
-        cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-        cursor.close()
+        driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")

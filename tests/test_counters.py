@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from grader import counters
-from grader.counters import CACHES, CONNECTIONS, HINT_SECONDS, UPLOADS
+from grader.counters import CACHES, HINT_SECONDS, UPLOADS
 
 pytestmark = pytest.mark.usefixtures("own_counters")
 # More combinations of label values than a site can have, such as 25 groups of endpoints with two methods.
@@ -47,18 +47,10 @@ def test_counts_of_processes_and_their_forks_are_added(tmp_path):
 def test_killed_process_loses_no_count_and_its_files_are_used_again(tmp_path):
     kill = f"os.kill(os.getpid(), {int(signal.SIGKILL)})"
     for _ in range(4):
-        in_a_process(tmp_path, f"UPLOADS.add(); HINT_SECONDS.observe(0.02); CONNECTIONS.add(); {kill}")
+        in_a_process(tmp_path, f"UPLOADS.add(); HINT_SECONDS.observe(0.02); {kill}")
     assert values(tmp_path, "fairboard_accepted_uploads_total") == {(): 4}
     assert values(tmp_path, "fairboard_hint_seconds_count") == {(): 4}
-    assert len(files(tmp_path)) == 4  # a lock and three files
-
-
-def test_gauges_include_only_running_processes(tmp_path):
-    in_a_process(tmp_path, "CONNECTIONS.add(amount=3)")
-    assert values(tmp_path, "fairboard_database_connections") == {}
-    counters.enable(tmp_path)
-    CONNECTIONS.add(amount=2)
-    assert values(tmp_path, "fairboard_database_connections") == {(): 2}
+    assert len(files(tmp_path)) == 3  # a lock and two files
 
 
 def test_durations_are_counted_in_their_buckets(tmp_path):
@@ -69,7 +61,7 @@ def test_durations_are_counted_in_their_buckets(tmp_path):
     assert (found["0.001",], found["0.01",], found["0.025",], found["+Inf",]) == (1, 1, 2, 2)
 
 
-def test_counters_of_another_release_are_deleted_when_its_processes_have_ended(tmp_path, monkeypatch):
+def test_counters_of_another_release_are_deleted(tmp_path, monkeypatch):
     in_a_process(tmp_path, "UPLOADS.add()")
     before = files(tmp_path)
     monkeypatch.setattr(counters, "METERS", counters.METERS[:-1])

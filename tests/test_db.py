@@ -11,7 +11,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.db import Database, Timeouts
+from grader.db import Database
 from grader.models import AccountLink, LinkPurpose
 from grader.settings import Settings
 from tests.fixtures.races import race
@@ -142,8 +142,9 @@ def test_sessions_continue_after_the_server_has_closed_all_connections(postgresq
     other.dispose()
 
 
-def test_stalled_writer_does_not_block_others_forever(postgresql_url):
-    database = Database(postgresql_url, timeouts=Timeouts(write_idle=0.5))
+def test_stalled_writer_does_not_block_others_forever(postgresql_url, monkeypatch):
+    monkeypatch.setattr(db, "TIMEOUT_SECONDS", 0.5)
+    database = Database(postgresql_url)
     with database.write() as session:
         session.add(link("free"))
     locked = select(AccountLink).with_for_update()
@@ -168,7 +169,7 @@ def test_read_statements_and_waits_for_locks_are_limited_but_long_writes_are_not
     pooled, postgresql_url, request
 ):
     url = request.getfixturevalue("pgbouncer").url if pooled else postgresql_url
-    limited = Database(url, timeouts=Timeouts(read_statement=0.2, write_lock=0.2, write_idle=30))
+    limited = Database(url, timeout=0.2)
     other = Database(url)
     with other.write() as session:
         session.add(link("free"))
@@ -202,7 +203,7 @@ def test_settings_limit_web_processes_only_and_the_url_can_set_timeouts(postgres
         .render_as_string(hide_password=False)
     )
     settings = Settings(database_url=SecretStr(postgresql_url), web_threads=3)
-    web, other = Database.for_requests(settings), Database.of(settings, pool_size=1)
+    web, other = Database.of(settings, pool_size=3, timeout=30), Database.of(settings, pool_size=1)
     for database, reads, writes in ((web, "30s", ["0", "30s", "30s"]), (other, "0", ["0", "0", "30s"])):
         with database.read() as session:
             assert limits_of(session)[0] == reads

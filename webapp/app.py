@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from flask import Flask
 from jinja2 import StrictUndefined
 
-from grader import counters
+from grader import counters, db
 from grader.db import Database
 from grader.services.identity.accounts import password_hasher
 from grader.settings import Settings
@@ -33,7 +33,8 @@ def create_app(
     hints: Hinting | None = None,
 ) -> Flask:
     """Create the application for one site. Omitted components are created from the settings."""
-    database = database or Database.for_requests(settings)
+    if database is None:
+        database = Database.of(settings, pool_size=settings.web_threads, timeout=db.TIMEOUT_SECONDS)
     site = Site(
         settings=settings,
         database=database,

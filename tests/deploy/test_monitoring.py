@@ -35,7 +35,7 @@ def exported(service, valkey):
     found = Exporter(service.settings.model_copy(update=changes), service.database)
     names = {each.name for each in found.readings()}
     for meter in METERS:
-        parts = ("_bucket", "_sum", "_count") if meter.buckets else ("",) if meter.is_gauge else ("_total",)
+        parts = ("_bucket", "_sum", "_count") if meter.buckets else ("_total",)
         names |= {meter.name + part for part in parts}
     return names
 

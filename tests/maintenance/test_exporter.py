@@ -4,15 +4,12 @@ import math
 from datetime import timedelta
 
 from prometheus_client.parser import text_string_to_metric_families
-from sqlalchemy import select
 
-from grader import counters, db
+from grader import db
 from grader.counters import METERS
 from grader.maintenance.exporter import Exporter
 from grader.models import BackupRun
 from tests.fixtures.patience import HANG_SECONDS
-
-TOKEN = "a token of the tests"
 
 
 def values(text):
@@ -55,21 +52,6 @@ def test_without_its_database_the_exporter_reports_the_rest(make_settings, own_c
     assert 0 < found["disk_free_bytes/data"] <= found["disk_size_bytes/data"]
     assert found["disk_reserve_bytes"] == 500_000_000
     assert not {name for name in found if name.startswith(("jobs", "submissions", "broker_ping"))}
-
-
-def test_connections_in_use_are_counted(make_settings, own_counters):
-    settings = make_settings(metrics_token=TOKEN)
-    counters.enable(settings.metrics_dir())
-    database = db.Database(settings.database(), pool_size=7)
-    found = Exporter(settings, database)
-    with database.read() as one, database.read() as other:
-        for session in (one, other):
-            session.execute(select(1))
-        used = values(found.text())
-    assert used["database_connections"] == 2
-    assert used["database_connections_limit"] == 7
-    assert values(found.text())["database_connections"] == 0
-    database.dispose()
 
 
 def test_names_have_the_prefix_of_the_site_and_are_unique():
