@@ -87,15 +87,15 @@ class MetricSource:
     def of(cls, data: bytes) -> "MetricSource":
         """Return the source in a file without executing it; raise UnsuitableSource."""
         if len(data) > MOST_SOURCE_BYTES:
-            raise UnsuitableSource(f"metric.py may have at most {MOST_SOURCE_BYTES:,} bytes.")
+            raise UnsuitableSource(f"The file may have at most {MOST_SOURCE_BYTES:,} bytes.")
         try:
             text = data.decode("utf-8-sig")
             tree = ast.parse(text)
         except SyntaxError as error:
-            raise UnsuitableSource(f"metric.py, line {error.lineno or 1}: {error.msg}.") from error
+            raise UnsuitableSource(f"Line {error.lineno or 1}: {error.msg}.") from error
         except (ValueError, RecursionError, MemoryError) as error:
             problem = "is not in UTF-8" if isinstance(error, ValueError) else "is nested too deeply"
-            raise UnsuitableSource(f"metric.py {problem}.") from error
+            raise UnsuitableSource(f"The file {problem}.") from error
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         defined = {each.name: each.args for each in tree.body if isinstance(each, ast.FunctionDef)}
         counts = {name: len(each.posonlyargs + each.args) for name, each in defined.items()}
@@ -104,7 +104,7 @@ class MetricSource:
         if counts.get("grade", 0) >= 2:
             return cls(text, "grade", sha256)
         raise UnsuitableSource(
-            "metric.py must define score(solution, submission, row_id_column_name) or "
+            "The file must define score(solution, submission, row_id_column_name) or "
             "grade(submission, answers)."
         )
 

@@ -121,7 +121,7 @@ def reply(request: Mapping[str, Any]) -> bytes:
 def _traceback(error: BaseException) -> str:
     """Return the traceback within the organizer's source."""
     frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == "metric.py"]
-    lines = [f"metric.py, line {each.lineno}, in {each.name}" for each in frames[-10:]]
+    lines = [f"Line {each.lineno}, in {each.name}" for each in frames[-10:]]
     return "\n".join([*lines, "".join(traceback.format_exception_only(error)).strip()])
 
 

@@ -155,7 +155,7 @@ def test_command_prints_what_the_setup_shows(tmp_path, sandboxes, monkeypatch):
         ("sample.csv", "id,prediction\nrow_0,1\n", 1, "Ids of the solution that are not in the sample"),
         ("sample.csv", "key,prediction\nrow_0,1\n", 2, "The submission is rejected:"),
         ("solution.csv", f"{header}\n{first},7\n", 2, "The solution is rejected:\n- Line 2"),
-        ("metric.py", "def score(x", 2, "'(' was never closed"),
+        ("metric.py", "def score(x", 2, "metric.py cannot be used. Line 1: '(' was"),
     ):
         before = Path(name).read_text()
         Path(name).write_text(text)

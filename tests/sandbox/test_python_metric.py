@@ -130,7 +130,7 @@ def test_tables_have_the_types_of_read_csv(sandboxes):
     ("source", "problem"),
     [
         (b"x" * (MOST_SOURCE_BYTES + 1), "at most 100,000 bytes"),
-        (b"def score(solution:\n", "line 1"),
+        (b"def score(solution:\n", "Line 1"),
         (b"def score(a, b): pass", "must define"),
         (b"score = lambda a, b, c: 1", "must define"),
         (b"\xff\xfe", "UTF-8"),

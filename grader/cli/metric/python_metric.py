@@ -37,7 +37,7 @@ def check(source: Path, argument: tuple[str, ...], as_json: bool, **options: Any
     try:
         result = check_files(source.read_bytes(), **options, arguments=dict(map(_argument, argument)))
     except UnsuitableSource as error:
-        click.echo(f"{error}\nThe metric cannot be used.", err=True)
+        click.echo(f"{source.name} cannot be used. {error}", err=True)
         raise click.exceptions.Exit(REJECTED) from error
     except (SandboxUnavailable, ValueError) as error:
         raise click.ClickException(str(error)) from error
