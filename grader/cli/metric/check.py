@@ -22,7 +22,6 @@ from grader.files import (
     ColumnRole,
     guess_columns,
     read_public_table,
-    read_solution,
     with_named,
 )
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric
@@ -64,29 +63,28 @@ def check(
 
     The exit code is 2 if the solution cannot be used.
     """
-    named = roles
-    if metric == "bias":
-        require_options_of("bias")
-        formula = metric_settings(options["power"], options["weights"], options["threshold"])
-        choice = MetricChoice(
-            identities=identities, min_class_rows=min_class_rows, metric=NamedMetric(formula=formula)
-        )
-        read: Any = read_solution(solution, identities=identities, named=named)
-        id_column, used = read.roles.id, None
-    else:
-        given = {name: options[name] for name in OF_OTHERS if options[name] is not None}
-        named |= dict.fromkeys(given.pop("groups", ()), ColumnRole.SLICE)
-        guessed = {guess.name: guess.role for guess in guess_columns(solution) if guess.name}
-        try:
-            settings = NamedMetric.from_dict({"name": metric, **given})
-            used = assessment.roles_for(settings, with_named(guessed, named), None)
-            with solution.open("rb") as file:
-                read, settings = assessment.read(file, settings, used)
-        except ValueError as error:
-            raise click.UsageError(str(error)) from error
-        id_column = next((name for name, role in used.items() if role is ColumnRole.ID), None)
-        choice = MetricChoice(min_class_rows=min_class_rows, metric=settings)
-    table = read_public_table(test, read.row_ids, id_column=id_column or "id") if test else None
-    report = assessment.assess(read, split_key=KEY, choice=choice, roles=used, test=table).report
+    require_options_of(metric)
+    others = {name: options[name] for name in OF_OTHERS if options[name] is not None}
+    chosen = roles | dict.fromkeys(others.pop("groups", ()), ColumnRole.SLICE)
+    chosen |= dict.fromkeys(identities or (), ColumnRole.IDENTITY)
+    guesses = [each for each in guess_columns(solution) if each.name]
+    undecided = [each.name for each in guesses if not each.is_explained and each.name not in chosen]
+    try:
+        if metric == "bias":
+            formula = metric_settings(options["power"], options["weights"], options["threshold"])
+            settings = NamedMetric(formula=formula)
+        else:
+            settings, undecided = NamedMetric.from_dict({"name": metric, **others}), []
+        guessed = {each.name: each.role for each in guesses}
+        used = assessment.roles_for(settings, with_named(guessed, chosen), None)
+        with solution.open("rb") as file:
+            read, settings = assessment.read(file, settings, used, proposed=guessed.keys() - chosen.keys())
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    table = read_public_table(test, read.row_ids, id_column=read.roles.id or "id") if test else None
+    choice = MetricChoice(identities=identities, min_class_rows=min_class_rows, metric=settings)
+    report = assessment.assess(
+        read, split_key=KEY, choice=choice, roles=used, undecided=undecided, test=table
+    ).report
     code = REJECTED if stops(report["findings"]) else 0
     CommandOutput(report, solution_lines(report), code=code).show(as_json=as_json)

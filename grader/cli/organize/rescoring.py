@@ -12,7 +12,6 @@ from grader.cli.output import CommandOutput, solution_lines
 from grader.cli.parameters import FILE, fields_option, with_texts
 from grader.client import Client, Refused, Unusable
 from grader.client.organizer import Organizer
-from grader.text import counted
 
 
 @click.command()
@@ -85,10 +84,10 @@ def _begin(
     elif metric_file is not None:
         sent = {"settings": _checked(desk, desk.call("POST", "metric-file", {"file": metric_file})["job"])}
     else:
-        from grader.cli.organize.competition_files import read_change
+        from grader.cli.organize import competition_files
 
         in_use = desk.call("GET", "rescoring/settings")
-        changes = read_change(settings or Path(), in_use).changes
+        changes = competition_files.read(settings or Path(), in_use).changes
         wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
         sent = {"settings": _checked(desk, desk.call("POST", "rescoring/settings", wanted))}
     return int(desk.call("POST", "rescoring", {**sent, "reason": reason})["number"])
@@ -134,16 +133,12 @@ def _switched(desk: Organizer, number: int, answer: Mapping[str, Any]) -> Comman
 
 def _difference(desk: Organizer, number: int) -> CommandOutput:
     """Return the difference from the live version."""
-    found = desk.call("GET", f"rescoring/{number}/difference")
-    lines = [f"From scoring version {found['before']} to {found['after']}:"]
-    if found["unfinished"]:
-        lines.append(f"Incomplete: {counted(found['unfinished'], 'submission')} not scored yet.")
-    if found["lost"]:
-        lines.append(f"Would lose their score: {counted(found['lost'], 'submission')}.")
-    for split, changes in found["mean_changes"].items():
+    difference = desk.call("GET", f"rescoring/{number}/difference")
+    lines = [f"From scoring version {difference['before']} to {difference['after']}:"]
+    for split, changes in difference["mean_changes"].items():
         words = ", ".join(f"{name} {change:+.4f}" for name, change in changes.items())
         lines.append(f"Mean changes on the {split} rows: {words}.")
-    return CommandOutput(found, [*lines, *found["sentences"]])
+    return CommandOutput(difference, [*lines, *difference["sentences"]])
 
 
 def _preparing(desk: Organizer) -> int | None:

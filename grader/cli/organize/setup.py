@@ -32,15 +32,15 @@ def create(
     path = Path(file)
     if from_jigsaw is None and not path.is_file():
         raise click.UsageError(f"The file {path} does not exist.")
-    from grader.cli.organize.competition_files import of_jigsaw, read_new
+    from grader.cli.organize import competition_files
 
-    read = read_new(path) if from_jigsaw is None else of_jigsaw(file)
-    slug, folder = read.slug or path.stem, (from_jigsaw or path).parent
-    sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner}
+    read = competition_files.read(path) if from_jigsaw is None else competition_files.of_jigsaw(file)
+    sent = {"slug": read.slug or path.stem, "title": read.changes.get("title", ""), "owner": owner}
     made = client.call("POST", "competitions", sent)
+    slug = made["slug"]
     desk = client.organize(slug, confirm=True)
     try:
-        lines = [f"{slug} is a draft.", *_apply(client, desk, read, folder)[1]]
+        lines = [f"{slug} is a draft.", *_apply(client, desk, read, (from_jigsaw or path).parent)[1]]
         if is_published:
             made = desk.call("POST", "state/publish")
             lines.append(f"{slug} is published.")
@@ -68,10 +68,10 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> CommandOutput:
     Settings that are not in FILE stay unchanged. If FILE changes a setting that is locked, nothing is
     changed.
     """
-    from grader.cli.organize.competition_files import read_change
+    from grader.cli.organize import competition_files
 
     desk = client.organize(slug, confirm=asking(yes=yes))
-    read = read_change(file, desk.call("GET", "settings")["settings"])
+    read = competition_files.read(file, desk.call("GET", "settings")["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
         raise Unusable(f"{slug} is published. To change its solution or metric, start a rescoring.")
     answer, lines = _apply(client, desk, read, file.parent)
