@@ -6,7 +6,6 @@ environment.
 
 import difflib
 import enum
-import errno
 import math
 import os
 import re
@@ -393,19 +392,19 @@ def _kept_secret(path: Path) -> str:
     return path.read_text()
 
 
-class UnknownVariables(ValueError):
-    """The environment contains FAIRBOARD_* variables that are probably mistyped settings."""
+class UnusableVariables(ValueError):
+    """FAIRBOARD_* variables are probably mistyped settings, or name files that cannot be read."""
 
 
 def load(**overrides: Any) -> Settings:
     """Return the settings from the environment and the files that FAIRBOARD_X_FILE names.
 
-    `overrides` take precedence, and X takes precedence over X_FILE. Raises UnknownVariables if a name is
+    `overrides` take precedence, and X takes precedence over X_FILE. Raises UnusableVariables if a name is
     mistyped: if the setting for the database or the key were ignored, a second, empty installation would
     start and accept files. Variables that do not resemble any setting have other purposes: Kubernetes sets
     FAIRBOARD_SERVICE_HOST for a service named fairboard, and a client may use FAIRBOARD_TOKEN.
     """
-    from_files, unknown = dict[str, Any](), []
+    from_files, problems = dict[str, Any](), []
     for name, value in os.environ.items():
         if not name.upper().startswith(PREFIX):
             continue
@@ -413,17 +412,21 @@ def load(**overrides: Any) -> Settings:
         setting = name.upper().removeprefix(PREFIX).removesuffix(suffix).lower()
         if setting in Settings.model_fields:
             if suffix and value and not os.environ.get(PREFIX + setting.upper()):
-                from_files[setting] = _content(value)
+                try:
+                    from_files[setting] = _content(value)
+                except (OSError, ValueError) as error:
+                    reason = error.strerror if isinstance(error, OSError) else error
+                    problems.append(f"The file {value}, specified by {name}, cannot be read: {reason}.")
         elif not setting.startswith(_NO_SETTINGS) and (
             nearest := difflib.get_close_matches(setting, Settings.model_fields, n=1)
         ):
-            unknown.append(f"{name} is not a setting. Did you mean {PREFIX}{nearest[0].upper()}{suffix}?")
-    if unknown:
-        raise UnknownVariables(" ".join(unknown))
+            problems.append(f"{name} is not a setting. Did you mean {PREFIX}{nearest[0].upper()}{suffix}?")
+    if problems:
+        raise UnusableVariables("\n".join(problems))
     return Settings(**from_files | overrides)
 
 
 def _content(path: str) -> str:
     if not (text := Path(path).read_text().strip()):
-        raise OSError(errno.ENODATA, "It is empty", path)
+        raise ValueError("it is empty")
     return text

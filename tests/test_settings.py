@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from grader.identity_providers import SignUp
-from grader.settings import Settings, UnknownVariables, load
+from grader.settings import Settings, UnusableVariables, load
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,10 @@ def test_variables_and_files_of_variables_are_read(monkeypatch, tmp_path):
     settings = load()
     assert (settings.database(), settings.port) == ("postgresql://db/fairboard", 8000)
     (tmp_path / "url").write_text("")
-    with pytest.raises(OSError, match="It is empty"):
+    with pytest.raises(UnusableVariables, match="it is empty"):
+        load()
+    (tmp_path / "url").write_bytes(b"\xff")
+    with pytest.raises(UnusableVariables, match="specified by FAIRBOARD_DATABASE_URL_FILE, cannot be read"):
         load()
 
 
@@ -53,7 +56,7 @@ def test_variables_and_files_of_variables_are_read(monkeypatch, tmp_path):
 )
 def test_misspelled_variable_is_rejected_with_a_suggestion(monkeypatch, variable, sentence):
     monkeypatch.setenv(variable, "/no/such/file")
-    with pytest.raises(UnknownVariables, match=re.escape(sentence) + "$"):
+    with pytest.raises(UnusableVariables, match=re.escape(sentence) + "$"):
         load()
 
 

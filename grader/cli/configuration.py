@@ -9,7 +9,7 @@ import click
 from pydantic import ValidationError
 
 from grader.logs import observe_command
-from grader.settings import PREFIX, Settings, UnknownVariables, load
+from grader.settings import PREFIX, Settings, UnusableVariables, load
 from grader.storage import disk
 
 if TYPE_CHECKING:
@@ -87,18 +87,10 @@ def load_settings(**overrides: Any) -> Settings:
     """Return the settings with `overrides`; raise ClickException with all invalid variables."""
     try:
         settings = load(**overrides)
-    except UnknownVariables as error:
+    except UnusableVariables as error:
         raise _unusable([str(error)]) from error
     except ValidationError as error:
         raise _unusable([_sentence(problem) for problem in error.errors(include_url=False)]) from error
-    except OSError as error:  # if a variable names a file that cannot be read
-        variables = " and ".join(
-            name
-            for name, value in os.environ.items()
-            if name.startswith(PREFIX) and value == str(error.filename)
-        )
-        problem = f"The file {error.filename}, specified by {variables}, cannot be read: {error.strerror}."
-        raise _unusable([problem]) from error
     observe_command(settings)
     return settings
 
