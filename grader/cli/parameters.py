@@ -30,20 +30,18 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
-class NameList(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated names, such as ``male,middle eastern``; a name with a comma needs quotes."""
+def _names(_context: Any, _parameter: Any, text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or "" in names or len(set(names)) < len(names):
+        raise click.BadParameter(f"{text!r} must be different names separated by commas.")
+    return tuple(names)
 
-    name = "a,b,c"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if not isinstance(value, str):
-            return tuple(value)
-        names = [name.strip() for name in next(csv.reader([value], skipinitialspace=True), [])]
-        if not names or "" in names or len(set(names)) < len(names):
-            self.fail(f"{value!r} must be different names separated by commas.", param, ctx)
-        return tuple(names)
+def names_option(option: str, description: str) -> Callable[[Command], Command]:
+    """Return an option for names such as ``male,middle eastern``; a name with a comma needs quotes."""
+    return click.option(option, metavar="A,B,C", callback=_names, help=description)
 
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -85,14 +83,14 @@ def _roles(_context: Any, _parameter: Any, texts: Iterable[str]) -> "dict[str, C
     """Return the roles by column; fail with a list of all roles if one is unknown."""
     from grader.files import ColumnRole
 
-    found, known = {}, [each.value for each in ColumnRole]
+    roles, known = {}, [each.value for each in ColumnRole]
     for text in texts:
         column, separator, role = text.rpartition("=")
         if not separator or role not in known:
             wanted = f"COLUMN=ROLE with one of the roles {', '.join(known)}"
             raise click.BadParameter(f"{text!r} must be {wanted}.")
-        found[column] = ColumnRole(role)
-    return found
+        roles[column] = ColumnRole(role)
+    return roles
 
 
 def _temporary_folder(ctx: click.Context) -> Path:
@@ -194,7 +192,7 @@ metric_options = options(
 )
 evaluation_options = options(
     click.option("--label", help="The label column; by default target, label or toxicity."),
-    click.option("--identities", type=NameList(), help="The identity columns; by default, they are guessed."),
+    names_option("--identities", "The identity columns; by default, they are guessed."),
     json_option,
     metric_options,
 )
@@ -237,11 +235,11 @@ any_metric_options = options(
         help="The metric, such as rmse or macro_f1. An unknown name lists all. The options --columns, "
         "--classes, --positive, --cutoff, --groups, --weight and --reported are for metrics other than bias.",
     ),
-    click.option("--columns", type=NameList(), help="The columns of a metric for several columns."),
-    click.option("--classes", type=NameList(), help="The classes in order; by default, as in the solution."),
+    names_option("--columns", "The columns of a metric for several columns."),
+    names_option("--classes", "The classes in order; by default, as in the solution."),
     click.option("--positive", metavar="CLASS", help="The positive class; by default, the larger number."),
     click.option("--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The classes for MAP@k."),
-    click.option("--groups", type=NameList(), help="Columns that divide the rows into groups."),
+    names_option("--groups", "Columns that divide the rows into groups."),
     click.option(
         "--weight",
         type=click.FloatRange(0, 1),
@@ -249,7 +247,7 @@ any_metric_options = options(
         metavar="W",
         help="The weight of the overall value. The rest is the weight of the power mean over the groups.",
     ),
-    click.option("--reported", type=NameList(), help="Further metrics for the same columns."),
+    names_option("--reported", "Further metrics for the same columns."),
 )
 OF_OTHERS = ("columns", "classes", "positive", "cutoff", "groups", "weight", "reported")
 _BIAS = ("identities", "prediction", "from_jigsaw", "power", "weights", "threshold", "min_size")

@@ -178,7 +178,7 @@ def test_command_reports_a_match_a_difference_or_an_unreadable_file(files):
     both = ("receipt.json", "--solution", "solution.csv", "--submission", "submission.csv")
     done = command(files, *both)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "50 values were compared; all match the receipt." in done.stdout
+    assert "50 values compared; all match the receipt." in done.stdout
 
     done = command(files, "receipt.json", "--submission", "submission.csv")
     assert done.returncode == 0
@@ -188,7 +188,7 @@ def test_command_reports_a_match_a_difference_or_an_unreadable_file(files):
     done = command(files, *both)
     assert done.returncode == 1
     assert re.search("sha256 of the submission: [0-9a-f]+ in the receipt, [0-9a-f]+ from", done.stderr)
-    assert "1 of 50 compared values differs." in done.stderr
+    assert "1 of 50 compared values differ." in done.stderr
 
     (files / "submission.csv").write_bytes(SUBMISSION + b"7,1\n")
     done = command(files, *both)

@@ -10,11 +10,11 @@ from grader.cli.output import CommandOutput, solution_lines
 from grader.cli.parameters import (
     INPUT_FILE,
     OF_OTHERS,
-    NameList,
     any_metric_options,
     json_option,
     metric_options,
     metric_settings,
+    names_option,
     require_options_of,
     role_option,
 )
@@ -35,11 +35,7 @@ KEY = b"`competition create` splits by the installation's own key"
 @click.argument("solution", type=INPUT_FILE)
 @click.option("--test", type=INPUT_FILE, help="The participants' test.csv, whose ids are compared.")
 @role_option
-@click.option(
-    "--identities",
-    type=NameList(),
-    help=("The identities in the score; by default, all that have enough rows."),
-)
+@names_option("--identities", "The identities in the score; by default, all that have enough rows.")
 @click.option(
     "--min-class-rows",
     type=click.IntRange(MIN_CLASS_ROWS),

@@ -13,10 +13,10 @@ from grader.cli.group import REJECTED, UNMET
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
-    NameList,
     any_metric_options,
     evaluation_options,
     from_jigsaw_option,
+    names_option,
     require_options_of,
     role_option,
     undefined_option,
@@ -43,13 +43,13 @@ class Requirement(NamedTuple):
 
 
 def _requirements(_context: Any, _parameter: Any, texts: Sequence[str]) -> list[Requirement]:
-    found = []
+    requirements = []
     for text in texts:
         parts = _PARTS.fullmatch(text)
         if parts is None:
             raise click.BadParameter(f"{text!r} must be a term, >=, <=, > or <, and a number.")
-        found.append(Requirement(parts[1], parts[2], float(parts[3])))
-    return found
+        requirements.append(Requirement(parts[1], parts[2], float(parts[3])))
+    return requirements
 
 
 @click.command(context_settings={"show_default": True})
@@ -58,7 +58,7 @@ def _requirements(_context: Any, _parameter: Any, texts: Sequence[str]) -> list[
 @any_metric_options
 @from_jigsaw_option
 @role_option
-@click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score instead of a SUBMISSION.")
+@names_option("--prediction", "Columns of SOLUTION to score instead of a SUBMISSION.")
 @click.option(
     "--min-size",
     type=click.IntRange(0),
@@ -142,6 +142,6 @@ def failures(requirements: Sequence[Requirement], values: "Values") -> Iterator[
                 raise click.UsageError(f"--require: there is no {each.term!r}. Terms: {', '.join(terms)}.")
             value = terms[each.term]
             if value is None or not _RELATIONS[each.relation](value, each.limit):
-                found = "undefined" if value is None else repr(value)
+                actual = "undefined" if value is None else repr(value)
                 limit = f"{each.term} {each.relation} {each.limit!r}"
-                yield f"{model and model + ': '}{each.term} is {found}, but the requirement is {limit}."
+                yield f"{model and model + ': '}{each.term} is {actual}, but the requirement is {limit}."

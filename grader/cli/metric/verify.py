@@ -6,6 +6,7 @@ import click
 
 from grader.cli.group import REJECTED
 from grader.errors import OrganizerError
+from grader.text import counted
 
 FILE = click.Path(path_type=Path)
 
@@ -53,21 +54,19 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
     except OrganizerError as error:
         raise Incomparable(error.message) from error
     differing = [check for check in checks if not check.holds]
-    is_other = any(check.what.startswith("sha256") for check in differing)
-    for check in checks:
-        is_main = check.what.startswith("sha256") or check.what.endswith("score as shown")
-        if not check.holds and (is_main or not is_other):
-            text = f"{check.what}: {check.expected} in the receipt, {check.found} from the files."
-            click.echo(text, err=True)
-        elif is_main and not differing:
-            click.echo(f"{check.what}: {check.found}")
-    if is_other:
-        click.echo("A file is not the one that the receipt refers to, so other values differ too.", err=True)
+    hashes = [check for check in checks if check.what.startswith("sha256")]
+    other_files = [check for check in hashes if not check.holds]
+    for check in other_files or differing:
+        text = f"{check.what}: {check.expected} in the receipt, {check.found} from the files."
+        click.echo(text, err=True)
+    if other_files:
+        click.echo("A file is not the one that the receipt refers to.", err=True)
     if differing:
-        verb = "differs" if len(differing) == 1 else "differ"
-        raise click.ClickException(f"{len(differing):,} of {len(checks):,} compared values {verb}.")
-    noun = "value was" if len(checks) == 1 else "values were"
-    click.echo(f"{len(checks):,} {noun} compared; all match the receipt.")
+        raise click.ClickException(f"{len(differing):,} of {counted(len(checks), 'compared value')} differ.")
+    for check in checks:
+        if check in hashes or check.what.endswith("score as shown"):
+            click.echo(f"{check.what}: {check.found}")
+    click.echo(f"{counted(len(checks), 'value')} compared; all match the receipt.")
     if any(check.leeway for check in checks):
         click.echo("Sums, and values computed from them, match within 1e-12.")
     if is_python(parsed.metric_settings):
