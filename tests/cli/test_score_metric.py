@@ -85,9 +85,10 @@ def test_large_groups_of_every_split_are_in_the_score_if_the_weight_is_below_1(s
 
 
 def test_the_output_names_the_metric_and_its_columns(score):
-    words = ["--metric", "mae", "--label", "price", "--groups", "region", "--require", "score>0"]
-    output = score({"prediction": TRUTH["price"]}, *words)
-    assert "Mean absolute error (MAE); best: lowest; label: price; " in output.stderr
+    roles = ["--role", "price=label", "--role", "region=slice", "--role", "Usage=unused"]
+    output = score({"prediction": TRUTH["price"]}, "--metric", "mae", *roles, "--require", "score>0")
+    line = "Mean absolute error (MAE); best: lowest; label: price; slice: region; unused: kind, Usage\n"
+    assert line in output.stderr
     assert output.stdout.splitlines()[0].split()[:3] == ["split", "column", "group"]
     assert (output.exit_code, "score is 0.0" in output.stderr) == (6, True)
 

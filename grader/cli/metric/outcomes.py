@@ -15,7 +15,16 @@ from fairboard.bias.subgroups import CELLS
 from fairboard.groups import PreparedGroups
 from fairboard.interface import Options
 from grader.cli.parameters import metric_settings
-from grader.files import ColumnRole, Note, Solution, read_scored_table, read_solution, read_submission
+from grader.files import (
+    ColumnRole,
+    Note,
+    Solution,
+    guess_columns,
+    read_scored_table,
+    read_solution,
+    read_submission,
+    with_named,
+)
 from grader.files.submission.columns import ID, ONE_NUMBER, PREDICTION, SubmissionColumns
 from grader.scored_files import (
     encode,
@@ -147,11 +156,22 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
     if submission is None:
         raise click.UsageError("Specify a SUBMISSION file.")
     options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
-    groups = chosen.groups or ()
-    row_id = next((name for name, role in chosen.roles.items() if role is ColumnRole.ID), None)
+    roles = with_named({each.name: each.role for each in guess_columns(solution) if each.name}, chosen.roles)
+    label, row_id, usage = (
+        [name for name, role in roles.items() if role is wanted]
+        for wanted in (ColumnRole.LABEL, ColumnRole.ID, ColumnRole.USAGE)
+    )
+    slices = [name for name, role in chosen.roles.items() if role is ColumnRole.SLICE]
+    groups = tuple(dict.fromkeys((*(chosen.groups or ()), *slices)))
     try:
         truth = read_truth(
-            solution, chosen.metric, options, target=chosen.label, groups=groups, row_id=row_id
+            solution,
+            chosen.metric,
+            options,
+            target=chosen.label or next(iter(label), None),
+            groups=groups,
+            usage=usage,
+            row_id=next(iter(row_id), None),
         )
         metric = metric_for(
             chosen.metric,
