@@ -4,6 +4,7 @@ All entries can be computed again, so they are neither synced nor backed up. Dam
 """
 
 import hashlib
+import io
 import json
 import logging
 import os
@@ -24,7 +25,6 @@ from grader.settings import Settings
 # Increase this number whenever the way in which files are read or ranked changes.
 RANKS_FORMAT = 4
 RANKS = "ranks"
-ALIGNMENT = 64  # arrays are read in place, without a copy
 CHECKSUM_BYTES = 8
 KEPT_FOR_SECONDS = 24 * 3600
 LOOK_AGAIN_SECONDS = 15
@@ -129,28 +129,23 @@ class RankCache:
 
 
 def _pack(file: EncodedFile, key: str) -> bytes:
-    """Return the bytes of an entry: a checksum, a padded line of JSON, and the array."""
-    encoded = np.ascontiguousarray(file.encoded, file.encoded.dtype.newbyteorder("<"))
-    facts = {
-        "key": key,
-        "type": encoded.dtype.str,
-        "shape": encoded.shape,
-        "notes": file.notes,
-        "other_labels": file.other_labels,
-    }
-    line = json.dumps(facts).encode()
-    padding = b" " * (-(CHECKSUM_BYTES + len(line) + 1) % ALIGNMENT)
-    rest = line + padding + b"\n" + encoded.tobytes()
-    return f"{zlib.crc32(rest):08x}".encode() + rest
+    """Return the bytes of an entry: a checksum, the array, and JSON."""
+    content = io.BytesIO()
+    np.save(content, np.ascontiguousarray(file.encoded), allow_pickle=False)
+    content.write(json.dumps([file.notes, file.other_labels]).encode())
+    return _checksum(content.getbuffer(), key) + content.getbuffer()
 
 
 def _unpack(entry: bytes, key: str) -> EncodedFile | None:
     """Return the contents of an entry, or None if it is damaged or has a different key."""
-    if entry[:CHECKSUM_BYTES] != f"{zlib.crc32(memoryview(entry)[CHECKSUM_BYTES:]):08x}".encode():
+    if entry[:CHECKSUM_BYTES] != _checksum(memoryview(entry)[CHECKSUM_BYTES:], key):
         return None
-    end = entry.find(b"\n")
-    facts = json.loads(entry[CHECKSUM_BYTES:end] or b"{}")
-    if facts.get("key") != key:
-        return None
-    encoded = np.frombuffer(memoryview(entry)[end + 1 :], facts["type"]).reshape(facts["shape"])
-    return EncodedFile(encoded, facts["notes"], tuple(facts["other_labels"]))
+    content = io.BytesIO(entry)
+    content.seek(CHECKSUM_BYTES)
+    encoded = np.load(content, allow_pickle=False)
+    notes, other_labels = json.loads(content.read())
+    return EncodedFile(encoded, notes, tuple(other_labels))
+
+
+def _checksum(content: memoryview, key: str) -> bytes:
+    return f"{zlib.crc32(content, zlib.crc32(key.encode())):08x}".encode()
