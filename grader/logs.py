@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import re
 import sys
 import threading
@@ -17,9 +16,6 @@ if TYPE_CHECKING:  # processes without access to the settings do not need them
     from grader.settings import Settings
 
 OURS = ("grader", "webapp")
-FORMAT, LEVEL = "FAIRBOARD_LOG_FORMAT", "FAIRBOARD_LOG_LEVEL"
-# Ids that a queue message passes from the web process to a worker.
-PASSED_ON = ("request", "competition", "submission")
 WELL_FORMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _INVISIBLE = r"\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"
 _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}]")
@@ -28,7 +24,7 @@ _OF_EVERY_RECORD = vars(logging.makeLogRecord({})).keys() | {"message", "asctime
 _IN_THE_HEAD = frozenset({"time", "level", "process", "pid", "event", "exception", "logger"})
 
 _ids: ContextVar[Mapping[str, Any] | None] = ContextVar("ids", default=None)
-_in_force = {FORMAT: "console", LEVEL: "info"}
+_in_force = {"log_format": "console", "level": "info"}
 
 
 @contextmanager
@@ -52,24 +48,12 @@ def ids() -> dict[str, Any]:
     return dict(_ids.get() or {})
 
 
-def passed_on() -> dict[str, Any]:
-    """Return the ids that a queue message contains."""
-    current = _ids.get() or {}
-    return {name: current[name] for name in PASSED_ON if name in current}
-
-
-def received(message: Any) -> dict[str, Any]:
-    """Return the well-formed ids of a queue message."""
-    sent = message if isinstance(message, dict) else {}
-    return {name: sent[name] for name in PASSED_ON if name in sent and WELL_FORMED.fullmatch(str(sent[name]))}
-
-
 def configure(process: str, *, log_format: str, level: str) -> None:
     """Write the events of this process to standard error; libraries log only warnings and errors.
 
     At a lower level, libraries would log SQL parameters and URLs with secrets.
     """
-    _in_force.update({FORMAT: str(log_format), LEVEL: str(level)})
+    _in_force.update(log_format=log_format, level=level)
     number = logging.getLevelNamesMapping()[level.upper()]
     root = logging.getLogger()
     for handler in [each for each in root.handlers if isinstance(each, LineLogger)]:
@@ -104,14 +88,8 @@ def observe_command(settings: "Settings") -> None:
     configure("command", log_format=settings.log_format, level=level)
 
 
-def configure_child(process: str) -> None:
-    """Configure a child process whose environment contains `environment` of its parent."""
-    values = {name: os.environ.get(name, default) for name, default in _in_force.items()}
-    configure_process(process, log_format=values[FORMAT], level=values[LEVEL])
-
-
-def environment() -> dict[str, str]:
-    """Return the variables with which a child logs like this process."""
+def in_force() -> dict[str, str]:
+    """Return the arguments of `configure_process` with which a child logs like this process."""
     return dict(_in_force)
 
 
@@ -121,7 +99,7 @@ def announce(text: str) -> None:
     It may contain the secret of a setup link, which must not be logged.
     """
     for handler in logging.getLogger().handlers:
-        if isinstance(handler, LineLogger) and _in_force[FORMAT] == "json":
+        if isinstance(handler, LineLogger) and _in_force["log_format"] == "json":
             record = {"name": OURS[0], "levelno": logging.INFO, "levelname": "INFO", "msg": text}
             text = handler.format(logging.makeLogRecord(record))
     sys.stdout.write(f"{text}\n")

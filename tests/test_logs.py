@@ -87,21 +87,6 @@ def test_libraries_log_only_warnings_because_they_would_log_parameters_and_urls(
     chatty.setLevel(logging.NOTSET)
 
 
-@pytest.mark.parametrize(
-    ("message", "kept"),
-    [
-        ({"request": "r-1", "competition": 3, "unknown": 1}, {"request": "r-1", "competition": 3}),
-        ({"request": "two words"}, {}),
-        ({"request": "x" * 65, "submission": "1\n"}, {}),
-        ({"request": {"nested": 1}}, {}),
-        (["request"], {}),
-        (None, {}),
-    ],
-)
-def test_only_well_formed_ids_of_a_queue_message_are_used(message, kept):
-    assert logs.received(message) == kept
-
-
 @pytest.mark.parametrize("log_format", FORMATS)
 def test_uncaught_errors_of_threads_and_processes_are_events(log_format):
     program = (
@@ -116,11 +101,9 @@ def test_uncaught_errors_of_threads_and_processes_are_events(log_format):
     assert ["Uncaught error" in each for each in events] == [False, True, True]
 
 
-def test_a_child_logs_like_its_parent(capsys, monkeypatch):
+def test_a_child_logs_like_its_parent():
     logs.configure("web", log_format="json", level="error")
-    for name, value in logs.environment().items():
-        monkeypatch.setenv(name, value)
-    program = "from grader import logs; logs.configure_child('checker'); 1 / 0"
+    program = f"from grader import logs; logs.configure_process('checker', **{logs.in_force()}); 1 / 0"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     event = json.loads(done.stderr)
     assert (event["process"], event["level"]) == ("checker", "critical")

@@ -25,7 +25,7 @@ from grader.settings import PREFIX
 @contextmanager
 def _service(process: str) -> Iterator[None]:
     """Log the errors of a command as JSON if that is the format of log lines."""
-    if os.environ.get(logs.FORMAT) != "json":
+    if os.environ.get(f"{PREFIX}LOG_FORMAT") != "json":
         yield
         return
     logs.configure_process(process, log_format="json", level="warning")

@@ -81,7 +81,7 @@ def ask_for_what_waits(sender: Any, **_: object) -> None:
 @celery_app.task(name=TASK)
 def score(job_id: int) -> None:
     """Score a job unless it is done or claimed by another worker."""
-    with logs.bound(**logs.received(score.request.get(LOG_IDS))):
+    with logs.bound(**score.request.get(LOG_IDS) or {}):
         try:
             _scorer().run(int(job_id), is_python=False)
         except SQLAlchemyError as error:

@@ -103,7 +103,7 @@ class Hints:
 
 def send(app: Celery, job_id: int) -> None:
     """Send a hint for a job; raise the broker's errors."""
-    app.send_task(TASK, [job_id], retry=False, ignore_result=True, headers={LOG_IDS: logs.passed_on()})
+    app.send_task(TASK, [job_id], retry=False, ignore_result=True, headers={LOG_IDS: logs.ids()})
 
 
 def ask_for_batch(app: Celery) -> None:

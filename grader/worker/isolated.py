@@ -70,7 +70,7 @@ def call(
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...], limits: tuple[float, float, int]) -> Any:
     processes = _context()
     ours, theirs = processes.Pipe(duplex=False)
-    process = processes.Process(target=_run, args=(theirs, logs.environment(), limits, function, arguments))
+    process = processes.Process(target=_run, args=(theirs, logs.in_force(), limits, function, arguments))
     with ours:
         with theirs:
             process.start()
@@ -119,8 +119,7 @@ def _run(
     arguments: tuple[Any, ...],
 ) -> None:
     seconds, cpu_seconds, memory_mb = limits
-    os.environ.update(logging)
-    logs.configure_child("isolated")
+    logs.configure_process("isolated", **logging)
     limit_memory(memory_mb)
     end_process_after(math.ceil(seconds))
     end_process_after_cpu(cpu_seconds)
