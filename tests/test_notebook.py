@@ -11,7 +11,7 @@ from grader.demo.dataset import generate
 from grader.models import Competition, OrganizerJob
 from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 
 pytestmark = pytest.mark.system
 
@@ -47,7 +47,7 @@ def demo(service, dataset):
     with service.database.read() as session:
         waiting = session.scalars(select(OrganizerJob.id)).all()
     for job_id in waiting:
-        OrganizerWorker(service.settings, service.database, service.storage).run(job_id)
+        run_job(service.settings, service.database, service.storage, job_id)
     return made
 
 

@@ -2,7 +2,6 @@
 
 import atexit
 import hmac
-import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairboard.interface import Columns, Metric, MetricResult, RowArray
+from fairboard.interface import Columns, Metric, RowArray
 from fairboard.measured import Measured, measuring
 from grader import counters
 from grader.files import FileProblem, FileRejected, RowIds, read_submission
@@ -20,19 +19,17 @@ from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
-from grader.sandbox import SandboxClient, SandboxUnavailable
+from grader.sandbox import SandboxClient
 from grader.scored_files import columns_of, encode, with_remarks
-from grader.services.site import leased_rows
-from grader.services.site.leased_rows import Breakdown, Failure, Outage, Rejection
+from grader.services.site.leased_rows import Failure, Rejection
 from grader.services.solutions import python_solution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions.scoring_jobs import LOG, Claim, Outcome, Scores
-from grader.storage.stores import Storage, StorageUnavailable
+from grader.storage.stores import Storage
 from grader.worker.rank_cache import EncodedFile, RankCache
+from grader.worker.retrying import unfinished
 
 KEPT = 3
-
-logger = logging.getLogger(__name__)
 
 
 @cache
@@ -51,13 +48,22 @@ class FileChecker:
     truth: Columns
     public: RowArray
 
-    def problem(self, encoded: Columns, *, key: bytes) -> str | None:
-        """Return why a file cannot be scored; the made-up labels depend only on `key`, a secret per file."""
-        identifier = self.metric.settings.id
-        seed = int.from_bytes(key)
-        made_up = made_up_truth(self.truth, self.public, id_column=identifier, seed=seed)
-        rows = np.arange(len(self.truth[identifier]))
-        return self.metric.check_file(self.metric.prepare(made_up, rows), encoded)
+    def begin(self) -> None:
+        """Start the time limit of a file."""
+        sandbox().start(self.metric.source.text, seconds=self.metric.settings.limits.seconds)
+
+    def check(self, encoded: Columns, *, key: bytes) -> None:
+        """Raise FileRejected if a file cannot be scored.
+
+        The made-up labels depend only on `key`, a secret per file.
+        """
+        settings = self.metric.settings
+        if not settings.checks_files:
+            return
+        made_up = made_up_truth(self.truth, self.public, id_column=settings.id, seed=int.from_bytes(key))
+        rows = np.arange(len(self.truth[settings.id]))
+        if problem := self.metric.check_file(self.metric.prepare(made_up, rows), encoded):
+            raise FileRejected(FileProblem("metric_refuses", problem))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +110,6 @@ class PreparedSolution:
             {split: measuring(metric, columns, truth.rows(split)) for split in measures},
         )
 
-    def begin(self) -> None:
-        """Start the time limit of a file, if organizers wrote the metric."""
-        if self.checker is not None:
-            inner = self.checker.metric
-            sandbox().start(inner.source.text, seconds=inner.settings.limits.seconds)
-
-    def results(self, data: bytes) -> dict[Split, MetricResult]:
-        """Score a file again that was scored before; raise FileRejected or MetricFailed."""
-        self.begin()
-        encoded = self.metric.encode(read_submission(data, self.row_ids, wanted=self.submission).columns)
-        return {split: self.metric.score(prepared, encoded) for split, prepared in self.splits.items()}
-
 
 def encoded_file(
     storage: Storage,
@@ -158,25 +152,12 @@ class Calculator:
             return self._scores(claim)
         except FileRejected as rejected:
             return Rejection([problem.as_dict() for problem in rejected.problems])
-        except StorageUnavailable as error:
-            logger.warning("The storage could not be read; job %s will be retried: %s", claim.job_id, error)
-            return Outage()
-        except SandboxUnavailable as error:
-            logger.warning("The metric cannot run here; job %s will be retried: %s", claim.job_id, error)
-            return Outage()
         except MetricFailed as failed:
             problem = FileProblem("metric_failed", str(failed))
             return Failure([{**problem.as_dict(), LOG: failed.log}])
-        except Exception:
-            incident = leased_rows.new_incident()
-            logger.exception(
-                "Incident %s: scoring job %s (submission %s, attempt %s) failed.",
-                incident,
-                claim.job_id,
-                claim.submission_id,
-                claim.attempt,
-            )
-            return Breakdown(incident)
+        except Exception as error:
+            job = f"scoring job {claim.job_id} (submission {claim.submission_id}, attempt {claim.attempt})"
+            return unfinished(error, job)
 
     def _scores(self, claim: Claim) -> Scores:
         with _timed(claim, "read"):
@@ -186,7 +167,9 @@ class Calculator:
             )
         with _timed(claim, "compute"):
             if solution.checker is not None:
-                self._check(claim, solution.checker, file)
+                solution.checker.begin()
+                subject = f"{claim.prepared_sha256} {claim.submission_sha256}".encode()
+                solution.checker.check(file.encoded, key=hmac.digest(self._key, subject, "sha256"))
             score = solution.metric.score
             results = {split: score(prepared, file.encoded) for split, prepared in solution.splits.items()}
             return Scores(results, file.notes)
@@ -200,15 +183,6 @@ class Calculator:
             solution = PreparedSolution.of(self._storage, claim.metric_settings, claim)
         self._solutions[claim.scoring_version_id] = solution
         return solution
-
-    def _check(self, claim: Claim, checker: FileChecker, file: EncodedFile) -> None:
-        """Start the time limit of a file, and check it with generated labels; raise FileRejected."""
-        settings = checker.metric.settings
-        sandbox().start(checker.metric.source.text, seconds=settings.limits.seconds)
-        subject = f"{claim.prepared_sha256} {claim.submission_sha256}".encode()
-        key = hmac.digest(self._key, subject, "sha256")
-        if settings.checks_files and (problem := checker.problem(file.encoded, key=key)):
-            raise FileRejected(FileProblem("metric_refuses", problem))
 
 
 def _timed(claim: Claim, stage: str) -> AbstractContextManager[None]:

@@ -74,15 +74,6 @@ class Turn:
         keep_freed_memory()
         return Scorer.of(self.settings)
 
-    def organizers(self) -> Any:
-        """Return a worker for organizers' jobs, after limiting the memory and time of this process."""
-        from grader.worker.organizer_jobs.worker import OrganizerWorker  # slow
-
-        limit_memory(self.settings.scoring_memory_mb)
-        keep_freed_memory()
-        end_process_after(ORGANIZERS_LIMIT_SECONDS)
-        return OrganizerWorker(self.settings, self.database, self.storage)
-
     def next(self, read: Callable[..., Any], **options: Any) -> Any:
         """Return the current result of `read`."""
         with self.database.read() as session:
@@ -200,7 +191,14 @@ def rescore(turn: Turn) -> int:
 
 def organize(turn: Turn, job_id: int | None) -> int:
     """Run a job of organizers, if there is one; its memory is freed with this process."""
-    return int(job_id is not None and turn.organizers().run(job_id))
+    from grader.worker.organizer_jobs.worker import run_job  # slow
+
+    if job_id is None:
+        return 0
+    limit_memory(turn.settings.scoring_memory_mb)
+    keep_freed_memory()
+    end_process_after(ORGANIZERS_LIMIT_SECONDS)
+    return int(run_job(turn.settings, turn.database, turn.storage, job_id))
 
 
 def request_due(turn: Turn) -> None:

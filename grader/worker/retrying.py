@@ -1,4 +1,4 @@
-"""Retries of database writes, and the log of handled errors."""
+"""Retries of database writes and failed jobs, and the log of handled errors."""
 
 import logging
 import time
@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from grader import db
+from grader.sandbox import SandboxUnavailable
+from grader.services.site.leased_rows import Breakdown, Outage, new_incident
 from grader.storage import disk
+from grader.storage.stores import StorageUnavailable
 
 # This is longer than a restart of PostgreSQL takes, but shorter than the time left to a scoring job.
 PATIENCE_SECONDS = 10.0
@@ -34,6 +37,16 @@ def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS
                 logger.warning("Writing to the database failed; retrying: %s", error)
                 is_told = True
         time.sleep(PAUSE_SECONDS)
+
+
+def unfinished(error: Exception, job: str) -> Breakdown | Outage:
+    """Return the outcome of a job that failed with an unexpected error, which is logged."""
+    if isinstance(error, StorageUnavailable | SandboxUnavailable):
+        logger.warning("The storage or the sandbox is unavailable; %s will be retried: %s", job, error)
+        return Outage()
+    incident = new_incident()
+    logger.error("Incident %s: %s failed.", incident, job, exc_info=error)
+    return Breakdown(incident)
 
 
 def log_error(error: Exception, message: str) -> None:

@@ -7,7 +7,7 @@ from grader.models import DataCheckState, DataFile, OrganizerJob
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files as files
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 from tests.fixtures.programs import DO_ORGANIZERS_JOB
 
 pytestmark = [
@@ -50,6 +50,6 @@ def test_data_files_are_held_or_released_once_although_their_check_was_killed(
     assert all(state in (DataCheckState.WAITING, checked[name]) for name, state in states().items())
     with service.database.write() as session:
         session.execute(update(OrganizerJob).values(lease_until=service.now))
-    worker = OrganizerWorker(service.settings, service.database, service.storage)
-    assert worker.run(job.id) is (at != "organizer_job.after_commit")
+    ran = run_job(service.settings, service.database, service.storage, job.id)
+    assert ran is (at != "organizer_job.after_commit")
     assert states() == checked

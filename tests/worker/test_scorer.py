@@ -53,7 +53,7 @@ def test_job_waits_without_a_failed_attempt_while_storage_is_unreadable(service,
         with service.database.write() as session:
             session.execute(update(ScoringJob).values(available_at=service.now))
         assert scorer.run(accepted.job_ids[0])
-    assert "The storage could not be read" in caplog.text
+    assert "The storage or the sandbox is unavailable" in caplog.text
     with service.database.read() as session:
         job = session.scalars(select(ScoringJob)).one()
     assert (job.state, job.attempt_count, job.error_count) == (JobState.WAITING, 0, 0)

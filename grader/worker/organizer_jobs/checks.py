@@ -211,23 +211,18 @@ def check_settings(work: Work) -> dict[str, Any]:
 def check_data(work: Work) -> dict[str, Any]:
     """Check data files for leaks of the solution.
 
-    Each result is stored immediately, so another attempt checks only the remaining files.
+    Each result is stored immediately, so another attempt checks only the remaining files. Another job checks
+    files and solutions that change during this one.
     """
     work.report_progress(0, 0, "Reading the solution")
-    checked: list[str] = []
-    known: tuple[list[int], list[Hidden]] | None = None
-    while True:
-        with work.database.read() as session:
-            competition = session.get_one(Competition, work.claim.competition_id)
-            waiting = data_checks.stale(session, competition=competition)
-            solutions = data_checks.solutions_of(session, competition=competition)
-        if not waiting:
-            return {"checked": checked}
-        ids = [solution.id for solution in solutions]
-        if known is None or known[0] != ids:
-            known = ids, hidden_by(work, solutions)
-        file = waiting[0]
-        examined = _examined(work, file, known[1])
+    with work.database.read() as session:
+        competition = session.get_one(Competition, work.claim.competition_id)
+        stale = data_checks.stale(session, competition=competition)
+        solutions = data_checks.solutions_of(session, competition=competition)
+    distinct = {(each.row_ids_sha256, each.prepared_sha256): each for each in solutions}
+    hidden = [_hidden(work, each) for each in distinct.values()]
+    for file in stale:
+        examined = _examined(work, file, hidden)
         reach("data_check.before_record")
         with work.database.write() as session:
             data_checks.record_outcome(
@@ -239,23 +234,14 @@ def check_data(work: Work) -> dict[str, Any]:
                 examined=examined,
                 now=db.now(session),
             )
-        checked.append(file.name)
         work.has_stored()
+    return {"checked": [file.name for file in stale]}
 
 
-def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> list[Hidden]:
-    """Return the hidden values of several solutions."""
-    found: dict[tuple[str, str], Hidden] = {}
-    for solution in solutions:
-        place = solution.row_ids_sha256, solution.prepared_sha256
-        if place not in found:
-            row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
-            truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
-            found[place] = _hidden(solution, row_ids, truth)
-    return list(found.values())
-
-
-def _hidden(solution: SolutionRow, row_ids: RowIds, truth: Truth) -> Hidden:
+def _hidden(work: Work, solution: SolutionRow) -> Hidden:
+    """Return the hidden values of a solution."""
+    row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
+    truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
     labels: dict[str, NDArray[np.float64] | list[str]] = {solution.report["label"]: truth.labels}
     if truth.targets:
         names = [each["column"] for each in solution.report["targets"]]

@@ -35,7 +35,8 @@ class _Files:
 
     def measured(self, split: Split, sha256: str) -> Measured | None:
         """Return the score of a file with the influences on it; None if it cannot be computed again."""
-        self._solution.begin()
+        if self._solution.checker is not None:
+            self._solution.checker.begin()
         try:
             file = encoded_file(self._storage, self._ranks, self._solution, sha256, self._names)
             return self._solution.measure[split](file.encoded)

@@ -23,7 +23,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import publication
 from grader.services.submissions import receipts
 from grader.visibility import Phase, Viewer
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 from tests.fixtures.refusals import refused
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -43,8 +43,7 @@ def closed(service):
 
 
 def run(service, job, **options):
-    worker = OrganizerWorker(service.settings, service.database, service.storage, **options)
-    worker.run(job.id)
+    run_job(service.settings, service.database, service.storage, job.id, **options)
     with service.database.read() as session:
         found: OrganizerJob = session.get_one(OrganizerJob, job.id)
         return found

@@ -26,7 +26,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files, publication
 from grader.storage.stores import StorageUnavailable
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 from tests.fixtures import rescorings, stored_solutions
 from tests.fixtures.refusals import refused
 
@@ -64,7 +64,7 @@ def jobs(service):
 def work(service):
     """Run the waiting jobs."""
     for job in jobs(service):
-        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+        run_job(service.settings, service.database, service.storage, job.id)
 
 
 def file(service, competition, name="test.csv"):
@@ -248,7 +248,7 @@ def test_storage_failure_is_not_a_finding_and_the_file_is_checked_again(service,
     def run():
         with service.database.write() as session:
             session.execute(update(OrganizerJob).values(available_at=service.now, created_at=db.now(session)))
-        assert OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+        assert run_job(service.settings, service.database, service.storage, job.id)
 
     with monkeypatch.context() as patch:
         open_blob, sha256 = service.storage.open, file(service, competition).sha256

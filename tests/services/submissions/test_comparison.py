@@ -8,7 +8,7 @@ from grader.models import JobState, Split
 from grader.services.submissions import comparison
 from grader.services.submissions.comparison import DAY, MAX_DAILY
 from grader.visibility import Feedback, Viewer
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 from tests.fixtures.refusals import refused
 from tests.fixtures.services import as_person
 
@@ -45,7 +45,7 @@ def test_each_split_has_the_displayed_difference_and_its_error_on_the_same_rows(
     one, other = sent(service, competition, 3.0, 0.5)
     job = ask(service, competition, one, other)
     assert ask(service, competition, one, other).id == job.id
-    OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+    run_job(service.settings, service.database, service.storage, job.id)
     with service.database.read() as session:
         done = comparison.get_job(session, competition=competition, user=service.user(), job_id=job.id)
         scale = service.reload(competition).live_scoring_version.scale

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from grader.models import OrganizerJob, Role, Team
 from grader.services.competitions import lookup
 from grader.services.rescoring import difference as rescoring_difference
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 
 ROOT = "/competitions/toxicity/organize"
 
@@ -48,8 +48,7 @@ def check(arena, people):
         )
         assert answer.status_code == 303, answer.text
         job_id = int(answer.headers["Location"].rpartition("/")[2])
-        worker = OrganizerWorker(arena.settings, arena.database, arena.storage)
-        assert worker.run(job_id)
+        assert run_job(arena.settings, arena.database, arena.storage, job_id)
         return job_id
 
     return do
@@ -158,7 +157,7 @@ def run_newest(arena):
     """Run the newest organizer job."""
     with arena.database.read() as session:
         job_id = session.scalar(select(func.max(OrganizerJob.id)))
-    assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+    assert run_job(arena.settings, arena.database, arena.storage, job_id)
     return int(job_id)
 
 

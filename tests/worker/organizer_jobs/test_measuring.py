@@ -6,7 +6,7 @@ from sqlalchemy import null, select, update
 from grader.models import JobState, OrganizerJob, Score, Split, Submission
 from grader.services.leaderboards import standard_errors
 from grader.services.submissions import decisions
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 
 TERMS = {"overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
 
@@ -31,7 +31,7 @@ def look(service):
     with service.database.read() as session:
         waiting = session.scalars(select(OrganizerJob.id).where(OrganizerJob.state == JobState.WAITING)).all()
     for job_id in waiting:
-        OrganizerWorker(service.settings, service.database, service.storage).run(job_id)
+        run_job(service.settings, service.database, service.storage, job_id)
     return len(waiting)
 
 

@@ -12,7 +12,7 @@ from grader.models import JobState, OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
 from grader.services.site.leased_rows import LOST_LEASES
 from grader.worker.organizer_jobs.context import Work
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = on_sqlite
@@ -32,10 +32,7 @@ def add(service, competition, **parameters):
 
 def run(service, job, handler, **options):
     handlers = {OrganizerJobKind.CHECK: handler}
-    worker = OrganizerWorker(
-        service.settings, service.database, service.storage, handlers=handlers, **options
-    )
-    worker.run(job.id)
+    run_job(service.settings, service.database, service.storage, job.id, handlers=handlers, **options)
     with service.database.read() as session:
         found: OrganizerJob = session.get_one(OrganizerJob, job.id)
         return found

@@ -15,7 +15,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs
 from grader.services.solutions import data_files as files
 from grader.services.solutions.check_jobs import NotAcceptable, UploadedFile
-from grader.worker.organizer_jobs.worker import OrganizerWorker
+from grader.worker.organizer_jobs.worker import run_job
 
 SHELL = Actor(None, "shell (tests)")
 
@@ -39,7 +39,7 @@ def check(service):
                 test=None if test is None else upload("test.csv", test),
                 roles=roles,
             )
-        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+        run_job(service.settings, service.database, service.storage, job.id)
         with service.database.read() as session:
             return session.get_one(OrganizerJob, job.id)
 
