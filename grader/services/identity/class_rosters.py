@@ -29,7 +29,7 @@ from grader.services.identity.roster_file import Meaning, Roster, Student
 from grader.services.site import letters
 from grader.services.site import mail_addresses as addresses
 from grader.services.site import mail_limits as limits
-from grader.services.teams import divisions, rosters
+from grader.services.teams import divisions, participations, rosters
 from grader.text import counted, listed, quoted
 
 MOST_LISTED = 100
@@ -359,6 +359,8 @@ def claim(session: Session, *, token: str, user: User, secret: str, now: datetim
     if present is not None:
         message = f"You have already joined this class as {present.name}."
         raise Refusal("already_student", ErrorKind.CONFLICT, message)
+    entered = participations.known(session, competition=competition, user=user)
+    participations.require_can_join(competition, entered, now=now)
     if entry.email:
         hashes = [kept_identities.address_hash(secret, entry.email)]
         kept_identities.require_not_suspended(session, user=user, hashes=hashes)

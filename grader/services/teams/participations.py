@@ -119,12 +119,10 @@ def join(
     Raises EntryRefused.
     """
     participation = known(act.session, competition=act.competition, user=act.user)
-    present = state(act.competition, participation)
-    if present is EntryState.REFUSED:
-        raise _not_admitted()
+    present = require_can_join(act.competition, participation, now=act.now)
     is_student = is_expected(act.session, competition=act.competition, user=act.user)
-    if present is EntryState.OUTSIDE:
-        _require_entry(act.competition, code=None if is_student else code, now=act.now)
+    if present is EntryState.OUTSIDE and not is_student:
+        _require_code(act.competition, code)
     _require_rules(act.competition, accepted_rules_version)
     if participation is None or present is EntryState.OUTSIDE:
         role = organizers.role_of(act.session, competition=act.competition, user=act.user)
@@ -138,6 +136,18 @@ def join(
     participation.rules_version = act.competition.rules_version
     act.session.flush()
     return participation
+
+
+def require_can_join(
+    competition: Competition, participation: Participation | None, *, now: datetime
+) -> EntryState:
+    """Return a person's entry state; raise EntryRefused if the person was rejected or entry has ended."""
+    present = state(competition, participation)
+    if present is EntryState.REFUSED:
+        raise _not_admitted()
+    if present is EntryState.OUTSIDE and (closed := _entry_closed(competition, now)):
+        raise closed
+    return present
 
 
 def is_expected(session: Session, *, competition: Competition, user: User) -> bool:
@@ -241,11 +251,8 @@ def _rules_changed(competition: Competition) -> EntryRefused:
     )
 
 
-def _require_entry(competition: Competition, *, code: str | None, now: datetime) -> None:
-    """Raise EntryRefused; None means that no code is needed."""
-    if refused := _entry_closed(competition, now):
-        raise refused
-    if competition.entry_mode is EntryMode.CODE and code is not None:
+def _require_code(competition: Competition, code: str) -> None:
+    if competition.entry_mode is EntryMode.CODE:
         entered, right = code.strip().encode(errors="replace"), (competition.entry_code or "").encode()
         if not hmac.compare_digest(entered, right):
             message = "This entry code is wrong. Ask the organizers for the code."

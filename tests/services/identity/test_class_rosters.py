@@ -135,12 +135,13 @@ def test_a_student_joins_by_link_with_an_existing_or_a_new_account(service, load
 
 
 def test_an_invitation_is_valid_once_for_one_student_per_account_and_for_14_days(service, load, claim):
-    competition = service.competition()
+    competition = service.competition(entry_deadline=service.now + timedelta(days=1))
     (ada, bob, cem), _ = load(competition)
     claim(ada, "lovelace")
     for invitation, user, options, error in (
         (ada, "eve", {}, "invalid_link"),
         (bob, "lovelace", {}, "already_student"),
+        (cem, "eve", {"after": timedelta(days=2)}, "entry_closed"),
         (cem, "eve", {"after": timedelta(days=14)}, "invalid_link"),
     ):
         with refused(error):
