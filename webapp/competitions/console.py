@@ -1,13 +1,12 @@
 """Organizers' console (page and API): next action, tasks, dates, activity, scoring queue, pause."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
 
 from flask import Blueprint, url_for
 from pydantic import Field
 
 from grader.models import (
-    Competition,
     CompetitionState,
     JobState,
     OrganizerJobKind,
@@ -21,10 +20,11 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.site import activity, organizer_jobs
 from grader.services.submissions import scoring_queue
-from grader.services.submissions.scoring_queue import Health, HealthSign, VersionQueue
+from grader.services.submissions.scoring_queue import HealthSign, VersionQueue
 from grader.visibility import Phase
 from webapp.closing import pages as closing
 from webapp.competitions import checklist, home
+from webapp.competitions.home import NextStep
 from webapp.http import lookups
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.presentation import formats
@@ -38,6 +38,14 @@ BROKEN = {
     OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
     OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
 }
+SENTENCES = {
+    HealthSign.IDLE: "Nothing is waiting to be scored.",
+    HealthSign.WORKING: "Workers are scoring submissions.",
+    HealthSign.STALLED: (
+        "Scoring seems to have stopped: a submission is waiting and no worker has claimed it. "
+        "Check that the workers and the sweeper are running."
+    ),
+}
 
 
 class Console(Answer):
@@ -47,7 +55,7 @@ class Console(Answer):
     phase: Phase
     paused_at: Moment | None
     pause_message: str
-    health: Literal["idle", "working", "stalled"]
+    health: HealthSign
     queues: list[VersionQueue]
     last_finished_at: Moment | None
     failed_count: int
@@ -66,11 +74,10 @@ class PauseRequest(Sent):
 
 
 class Task(NamedTuple):
-    """A task for organizers: its text, URL and link label, if any, and whether it reports a fault."""
+    """A task for organizers: its text, its URL, and whether it reports a fault."""
 
     words: str
-    url: str = ""
-    act: str = "See"
+    url: str
     is_fault: bool = False
 
 
@@ -78,16 +85,13 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
     """Return what the page shows beside the status."""
     session, competition, now = ask.session, ask.competition, ask.now
     keep = lookups.keep(session, competition, now)
-    health, counts = ask.shown["health"], ask.shown["counts"]
-    tasks = list(_tasks(session, competition, counts, health, failed=shown.failed_count))
     dates = home.dates_of(competition, now)
     is_draft = competition.state is CompetitionState.DRAFT
     return {
-        "queues": health.queues,
-        "health_sentence": _sentence(health, now),
+        "health_sentence": SENTENCES[shown.health],
         "reasons": keep("reasons", lambda: activity.reasons(session, competition=competition, now=now)),
-        "tasks": tasks,
-        "act": _next_task(ask, tasks),
+        "tasks": list(_tasks(ask, shown)),
+        "next": _next_step(ask),
         "missing": checklist.publication(ask).missing if is_draft else [],
         "dates": [
             (each.words, each.at, formats.span(each.at - now)) for each in dates if each.at and each.at > now
@@ -102,21 +106,19 @@ def console(ask: Ask) -> Console:
     session, competition, now = ask.session, ask.competition, ask.now
     keep = lookups.keep(session, competition, now)
     health = keep("health", lambda: scoring_queue.of_competition(session, competition=competition, now=now))
-    files = keep("files", lambda: activity.files(session, competition=competition))
     counts = activity.counts(session, competition=competition)
-    size = sum(size for _, size in files.values())
-    ask.shown |= {"health": health, "counts": counts, "size_bytes": size}
+    ask.shown["held_count"] = counts.held
     return Console.of(
         competition,
         phase=phases.phase(competition, now),
-        health=health.sign.value,
+        health=health.sign,
         queues=list(health.queues),
         last_finished_at=health.last_finished_at,
         failed_count=scoring_queue.count_failed(session, competition=competition),
         waiting_count=counts.asking,
         people_count=counts.people,
         team_count=counts.teams,
-        submission_counts={status: count for status, (count, _) in files.items()},
+        submission_counts=keep("files", lambda: activity.files(session, competition=competition)),
     )
 
 
@@ -137,66 +139,47 @@ def resume_submissions(act: Act) -> None:
     lifecycle.resume(act)
 
 
-def _tasks(
-    session: Any, competition: Competition, counts: activity.Counts, health: Health, *, failed: int
-) -> Iterator[Task]:
+def _tasks(ask: Ask, shown: Console) -> Iterator[Task]:
     """Yield the open tasks, most urgent first."""
 
     def at(endpoint: str, **values: Any) -> str:
-        return url_for(endpoint, slug=competition.slug, **values)
+        return url_for(endpoint, slug=ask.competition.slug, **values)
 
-    if health.sign is HealthSign.STALLED:
+    if shown.health is HealthSign.STALLED:
         yield Task("Scoring seems to have stopped", "#queue", is_fault=True)
-    if failed:
-        words = f"{formats.counted(failed, 'submission')} failed"
+    if shown.failed_count:
+        words = f"{formats.counted(shown.failed_count, 'submission')} failed"
         yield Task(words, at("organize_submissions.index", state="failed"), is_fault=True)
-    broken = organizer_jobs.broken(session, competition=competition)
+    broken = organizer_jobs.broken(ask.session, competition=ask.competition)
     for words, endpoint in (BROKEN[kind] for kind in broken if kind in BROKEN):
         yield Task(f"{words} failed", at(endpoint), is_fault=True)
-    if counts.held:
-        words = f"{formats.counted(counts.held, 'data file')} held back"
+    if held_count := ask.shown["held_count"]:
+        words = f"{formats.counted(held_count, 'data file')} held back"
         yield Task(words, at("organize_data.index"), is_fault=True)
-    if counts.asking:
-        yield Task(f"{formats.counted(counts.asking, 'request')} to join", at("entry.requests"), "Answer")
-    for queue in health.queues:
+    if shown.waiting_count:
+        yield Task(f"{formats.counted(shown.waiting_count, 'request')} to join", at("entry.requests"))
+    for queue in shown.queues:
         if queue.state is ScoringVersionState.PREPARING:
             is_busy = queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)
             words = f"Scoring version {queue.number} is {'being prepared' if is_busy else 'ready to publish'}"
-            label = "See" if is_busy else "Review"
-            yield Task(words, at("organize_rescoring.show", number=queue.number), label)
-    if competition.paused_at and competition.revealed_at is None:
-        yield Task("Submissions are paused", "#pause", "Resume")
+            yield Task(words, at("organize_rescoring.show", number=queue.number))
+    if shown.paused_at and ask.competition.revealed_at is None:
+        yield Task("Submissions are paused", "#pause")
 
 
-def _sentence(health: Health, now: Any) -> str:
-    last = health.last_finished_at
-    done = f"The last result on this site arrived {formats.span(now - last)} ago." if last else ""
-    if health.sign is HealthSign.WORKING:
-        return f"Workers are scoring submissions. {done}"
-    if health.sign is not HealthSign.STALLED:
-        return f"Nothing is waiting to be scored. {done}"
-    return (
-        "Scoring seems to have stopped: a submission is waiting and no worker has claimed it. "
-        f"{done} Check that the workers and the sweeper are running."
-    )
-
-
-def _next_task(ask: Ask, tasks: Sequence[Task]) -> Task:
-    """Return the next task: a draft's setup, a running competition's first open task, or the close."""
-    session, competition, now, slug = ask.session, ask.competition, ask.now, ask.competition.slug
+def _next_step(ask: Ask) -> NextStep | None:
+    """Return the next step of a draft or of a closed competition."""
+    competition, slug = ask.competition, ask.competition.slug
     if competition.state is CompetitionState.DRAFT:
         setup = url_for("organize_settings.show", slug=slug, _anchor="publish")
-        return Task("Only organizers can see this draft.", setup, "Continue setup")
-    if competition.state is CompetitionState.ARCHIVED:
-        return Task("The competition is archived. It stays readable but accepts no files.")
-    stage = phases.stage(competition, now)
-    if tasks and stage in (Stage.RUNNING, Stage.REVEALED):
-        return tasks[0]
-    here = url_for("organize_close.index", slug=slug)
-    sentence = closing.explanation(close.state(session, competition=competition, now=now))
-    return {
-        Stage.RUNNING: Task("There are no open tasks."),
-        Stage.CLOSED: Task(sentence, here, "See open items"),
-        Stage.SETTLED: Task(sentence, f"{here}#reveal", "Reveal"),
-        Stage.REVEALED: Task(sentence, f"{here}#results", "Download results bundle"),
-    }[stage]
+        return NextStep("Continue setup", setup, "Only organizers can see this draft.")
+    state = close.state(ask.session, competition=competition, now=ask.now)
+    if competition.state is CompetitionState.ARCHIVED or state.stage is Stage.RUNNING:
+        return None
+    label, anchor = {
+        Stage.CLOSED: ("See open items", None),
+        Stage.SETTLED: ("Reveal", "reveal"),
+        Stage.REVEALED: ("Download results bundle", "results"),
+    }[state.stage]
+    here = url_for("organize_close.index", slug=slug, _anchor=anchor)
+    return NextStep(label, here, closing.explanation(state))

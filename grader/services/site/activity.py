@@ -30,15 +30,11 @@ class Counts(NamedTuple):
     held: int
 
 
-def files(session: Session, *, competition: Competition) -> dict[SubmissionStatus, tuple[int, int]]:
-    """Return the number of files and their size by status."""
-    kept = func.sum(Submission.size_bytes).filter(Submission.file_deleted_at.is_(None))
-    by_status = (
-        select(Submission.status, func.count(), func.coalesce(kept, 0))
-        .where(Submission.competition_id == competition.id)
-        .group_by(Submission.status)
-    )
-    return {status: (count, int(size)) for status, count, size in session.execute(by_status)}
+def files(session: Session, *, competition: Competition) -> dict[SubmissionStatus, int]:
+    """Return the number of files by status."""
+    of_competition = Submission.competition_id == competition.id
+    by_status = select(Submission.status, func.count()).where(of_competition).group_by(Submission.status)
+    return {status: count for status, count in session.execute(by_status)}
 
 
 def counts(session: Session, *, competition: Competition) -> Counts:
