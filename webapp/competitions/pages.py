@@ -28,7 +28,6 @@ from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
 from webapp.http.fields import Answer, Asked, Moment, Paged, PageSize, Search
 from webapp.http.site import current_site
-from webapp.presentation.terms import EXACTNESS
 from webapp.surface import Access, Ask, Surface, query_of
 
 GROUPS = {
@@ -169,7 +168,6 @@ def evaluation(ask: Ask) -> Any:
     source = metric.settings.source
     return {
         "metric": metric,
-        "exactness": EXACTNESS[metric.about.exactness],
         "source": current_site().storage.read(source).decode(errors="replace") if source else "",
         "sample": first_lines(view) if view.has_solution else "",
         "text": prose.stored(competition, competition.slug, competition.evaluation),

@@ -12,7 +12,7 @@ from flask import Flask
 from grader.models import Color
 from grader.ranking.order import error_text
 from grader.services.leaderboards import group_tables
-from webapp.presentation.terms import explained
+from webapp.presentation.terms import EXACTNESS, explained
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 UNITS = ("bytes", "kB", "MB", "GB")
@@ -139,5 +139,5 @@ def init_app(app: Flask) -> None:
     ):
         app.add_template_filter(format_)
     app.add_template_global(counted)
-    app.jinja_env.globals["shade_legend"] = LEGEND
+    app.jinja_env.globals |= {"shade_legend": LEGEND, "exactness": EXACTNESS}
     app.jinja_env.policies["urlize.rel"] = "nofollow ugc noopener"

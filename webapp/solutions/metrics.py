@@ -1,13 +1,12 @@
 """Metrics to choose from in the setup, with what participants send and see."""
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from fairboard.interface import ColumnKind, Description, Direction, Exactness, Options
 from grader.metrics import registry
 from grader.scored_files import predicted_columns
 from grader.services.competitions.metric import NamedMetric
-from webapp.presentation.terms import EXACTNESS
 
 BIAS_SOLUTION = """\
 id,toxicity,female,muslim,Usage
@@ -22,32 +21,24 @@ _SENT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MetricOption:
-    """A metric in the list, with an example of a submission."""
+class MetricOption(NamedTuple):
+    """A metric in the list, what participants send, and an example of a submission, if it is known."""
 
-    name: str
-    title: str
-    sentence: str
-    direction: str
-    exactness: str
+    about: Description
     sent: str
-    sample: str
-
-    @property
-    def words(self) -> str:
-        """The text that the search field searches."""
-        return f"{self.name} {self.title} {self.sentence} {self.sent}".casefold()
+    sample: str = ""
 
 
 _PYTHON = MetricOption(
-    name=registry.PYTHON,
-    title="Your own function",
-    sentence="A function in a metric.py, which you upload below.",
-    direction="highest or lowest is best",
-    exactness=EXACTNESS[Exactness.OPAQUE],
+    Description(
+        "Your own function",
+        "A function in a metric.py, which you upload below.",
+        Direction.HIGHEST,
+        Exactness.OPAQUE,
+        truth=(),
+        predictions=(),
+    ),
     sent="the columns of a sample submission",
-    sample="",
 )
 
 
@@ -56,23 +47,14 @@ def options() -> dict[str, MetricOption]:
     """Return all metrics by name, the default first."""
     abouts = {registry.BIAS: registry.default()}
     abouts |= {name: registry.metric(name, _EXAMPLE).describe() for name in registry.METRICS}
-    return {name: _option(name, about) for name, about in abouts.items()} | {_PYTHON.name: _PYTHON}
+    return {name: _option(about) for name, about in abouts.items()} | {registry.PYTHON: _PYTHON}
 
 
-def _option(name: str, about: Description) -> MetricOption:
-    wanted = predicted_columns(about, _EXAMPLE)
-    kind = about.predictions[0].kind
+def _option(about: Description) -> MetricOption:
+    wanted, kind = predicted_columns(about, _EXAMPLE), about.predictions[0].kind
     sent = _SENT[kind] if len(about.predictions) == 1 else "several numbers for each row"
     rows = [",".join((row_id, *(column.sample for column in wanted.columns))) for row_id in ("1", "2")]
-    return MetricOption(
-        name=name,
-        title=about.title,
-        sentence=about.sentence,
-        direction="lowest is best" if about.direction is Direction.LOWEST else "highest is best",
-        exactness=EXACTNESS[about.exactness],
-        sent=sent,
-        sample="\n".join([",".join(wanted.names), *rows]),
-    )
+    return MetricOption(about, sent, sample="\n".join([",".join(wanted.names), *rows]))
 
 
 def sample_solution(metric: NamedMetric) -> str:

@@ -34,7 +34,7 @@ def files(session: Session, *, competition: Competition) -> dict[SubmissionStatu
     """Return the number of files by status."""
     of_competition = Submission.competition_id == competition.id
     by_status = select(Submission.status, func.count()).where(of_competition).group_by(Submission.status)
-    return {status: count for status, count in session.execute(by_status)}
+    return dict(session.execute(by_status).all())
 
 
 def counts(session: Session, *, competition: Competition) -> Counts:

@@ -6,8 +6,8 @@ for (const search of document.querySelectorAll("[data-filter]")) {
   search.addEventListener("input", () => {
     const words = search.value.toLowerCase().split(/\s+/);
     let shown = 0;
-    for (const option of list.querySelectorAll("[data-words]")) {
-      option.hidden = !words.every((word) => option.dataset.words.includes(word));
+    for (const option of list.querySelectorAll("label")) {
+      option.hidden = !words.every((word) => option.textContent.toLowerCase().includes(word));
       if (!option.hidden) shown += 1;
     }
     nothing.hidden = shown > 0;
