@@ -11,6 +11,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from grader import db
+from grader.charts.frontier import Cloud, labeled
 from grader.models import Competition, Split, SubmissionStatus, Team
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
@@ -18,6 +19,7 @@ from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import board as boards
 from grader.services.leaderboards import ranks, score_history, submission_results, team_results
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, board_of
+from grader.services.leaderboards.score_history import TermPoint
 from grader.services.rescoring import publication
 from grader.services.site.paging import PAGE_SIZE
 from grader.services.teams import rosters
@@ -26,7 +28,6 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.responses import conditional
-from webapp.http.site import current_site
 from webapp.leaderboards import answers, views
 from webapp.leaderboards.answers import (
     BoardPage,
@@ -242,31 +243,26 @@ def _steps(
 def _frontier(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> dict[str, Any] | None:
-    """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
-    keep, split = lookups.keep(session, competition, now), board.split
-    # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
-    version = keep("version", lambda: ranks.version(session, competition=competition))
+    """Return the chart of accuracy and fairness of all teams."""
 
-    def plotted() -> views.Frontier | None:
-        points = score_history.terms_of_board(session, competition=competition, split=split)
-        return views.plotted(points, lookup.live(competition))
+    def plotted() -> tuple[list[TermPoint], Cloud | None]:
+        points = score_history.terms_of_board(session, competition=competition, split=board.split)
+        return points, views.plotted(points, lookup.live(competition))
 
-    plot = current_site().charts.get((competition.id, split, version), plotted)
-    if plot is None:
+    # The plot of 10,000 teams takes about 0.25 s.
+    points, cloud = lookups.keep(session, competition, now)(("frontier", board.split), plotted)
+    if cloud is None:
         return None
-    own_id = own_team_id if plot.place_of(own_team_id) is not None else None
-
-    def draw() -> dict[str, Any]:
-        names = score_history.names(
-            session,
-            competition=competition,
-            team_ids=[plot.points[place].team_id for place in plot.named(own_id)],
-            viewer=lookups.viewer(),
-            own_team_id=own_id,
-        )
-        return views.frontier(plot, names, own_team_id=own_id)
-
-    return keep(("frontier", split, version, own_id), draw)
+    own = next((place for place, each in enumerate(points) if each.team_id == own_team_id), None)
+    named = {place: points[place] for place in sorted(labeled(cloud, own))}
+    names = score_history.names(
+        session,
+        competition=competition,
+        team_ids=[each.team_id for each in named.values()],
+        viewer=lookups.viewer(),
+        own_team_id=own_team_id,
+    )
+    return views.frontier(cloud, named, names, own=own)
 
 
 @blueprint.get("/leaderboard.csv", endpoint="public_csv", defaults={"split": Split.PUBLIC})

@@ -1,13 +1,11 @@
 """Leaderboard rows, CSV files and charts with their data tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from fairboard.interface import TermSpec
-from grader.charts.frontier import Cloud, cloud, frontier_chart, labeled
+from grader.charts.frontier import Cloud, cloud, frontier_chart
 from grader.charts.steps import Steps, step_chart
 from grader.charts.svg import robust_floor
 from grader.models import ScoringVersion, Split
@@ -90,51 +88,30 @@ def _cells(row: ShownRow, board: Board) -> tuple[str | float | None, ...]:
 TEAM_COUNT = 5
 
 
-@dataclass
-class Frontier:
-    """The points of a leaderboard in rank order, and their scatter plot."""
-
-    points: Sequence[TermPoint]
-    cloud: Cloud
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {point.team_id: place for place, point in enumerate(self.points)}
-
-    def place_of(self, team_id: int | None) -> int | None:
-        """Return the index of a team's point."""
-        return None if team_id is None else self._places.get(team_id)
-
-    def named(self, own_team_id: int | None) -> list[int]:
-        """Return the indexes of the labeled points."""
-        return sorted(labeled(self.cloud, self.place_of(own_team_id)))
-
-
-def plotted(points: Sequence[TermPoint], version: ScoringVersion) -> Frontier | None:
+def plotted(points: Sequence[TermPoint], version: ScoringVersion) -> Cloud | None:
     """Return the scatter plot of a leaderboard, or None if there are no teams."""
     about = Rules.of(version).about
     is_over_groups = any(term.is_over_groups for term in about.terms)
     names = (about.terms[0].title, "Worst bias term") if is_over_groups else (about.title, "Worst group")
     spots = [(point.overall, point.worst) for point in points]
-    drawn = cloud(spots, names, is_lowest_best=version.scale.is_lowest_best)
-    return None if drawn is None else Frontier(points, drawn)
+    return cloud(spots, names, is_lowest_best=version.scale.is_lowest_best)
 
 
-def frontier(plot: Frontier, names: Mapping[int, str], *, own_team_id: int | None) -> dict[str, Any]:
+def frontier(
+    drawn: Cloud, named: Mapping[int, TermPoint], names: Mapping[int, str], *, own: int | None
+) -> dict[str, Any]:
     """Return the chart of accuracy and fairness in both widths, with the rows of its table."""
-    named = [(place, plot.points[place]) for place in plot.named(own_team_id)]
-    teams = {place: names[point.team_id] for place, point in named}
-    wide, narrow = frontier_chart(plot.cloud, names=teams, own=plot.place_of(own_team_id))
+    teams = {place: names[point.team_id] for place, point in named.items()}
+    wide, narrow = frontier_chart(drawn, names=teams, own=own)
     return {
         "svg": wide,
         "narrow_svg": narrow,
-        "outside": plot.cloud.outside,
+        "outside": drawn.outside,
         "named": [
-            (each, teams[at], NAMES.get(each.worst_term) or column_name(each.worst_term))
-            for at, each in named
+            (each, teams[place], NAMES.get(each.worst_term) or column_name(each.worst_term), place == own)
+            for place, each in named.items()
         ],
-        "titles": (plot.cloud.x.name, plot.cloud.y.name),
-        "own_team_id": own_team_id,
+        "titles": (drawn.x.name, drawn.y.name),
     }
 
 
