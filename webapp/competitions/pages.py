@@ -94,7 +94,7 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
             is_own=each.id in teams,
             rank=ranks.get(each.id),
             left=left[each.id].left if each.id in left else None,
-            waiting=tuple(item for item in items if item.slug == each.slug),
+            waiting=tuple(item for item in items if item.competition == each.slug),
         )
         for each in competitions
     ]

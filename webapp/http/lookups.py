@@ -146,7 +146,7 @@ def open_requests() -> tuple[Waiting, ...]:
 
 def in_competition(slug: str) -> tuple[Waiting, ...]:
     """Return the user's open requests in one competition."""
-    return tuple(item for item in open_requests() if item.slug == slug)
+    return tuple(item for item in open_requests() if item.competition == slug)
 
 
 def disqualified_because(slug: str) -> str | None:

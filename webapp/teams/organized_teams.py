@@ -15,7 +15,7 @@ from grader.services.leaderboards import team_results
 from grader.services.rescoring.preparation import checked_reason
 from grader.services.submissions import decisions, selections
 from grader.services.teams import carry_over, divisions, grants, limits, moderation, team_search
-from grader.services.teams.carry_over import CarriedOver
+from grader.services.teams.carry_over import CarriedOver, Skipped
 from grader.visibility import Viewer
 from webapp.http.api import ending
 from webapp.http.confirmation import Question, confirm
@@ -107,19 +107,11 @@ class CarryOverRequest(Sent):
     board: Text = MAIN_BOARD
 
 
-class SkippedLine(Answer):
-    """A team or a member that was not carried over."""
-
-    team: str
-    member: str | None
-    reason: str
-
-
 class CarriedOverAnswer(Answer):
     """The teams that were carried over, and the skipped teams and members."""
 
     teams: list[str]
-    skipped: list[SkippedLine]
+    skipped: list[Skipped]
 
 
 class TeamNameRequest(Sent):

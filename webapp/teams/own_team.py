@@ -20,12 +20,12 @@ from grader.services.leaderboards.score_history import unranked
 from grader.services.submissions import selections
 from grader.services.teams import divisions, invitations, limits, mergers, participations, rosters, teams
 from grader.services.teams.mergers import Sum
-from grader.services.teams.waiting import WaitingKind
+from grader.services.teams.waiting import Waiting
 from grader.text import counted
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
-from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
+from webapp.http.fields import Answer, Confirmation, Sent, Text
 from webapp.http.site import site_link
 from webapp.submissions.answers import Limits, Selection, selection
 from webapp.surface import Access, Ask, Surface
@@ -338,29 +338,13 @@ def _merger_effects(asked: MergeRequest, into: str, both: Sum, selection_count: 
     yield f"Of all selected submissions, at most {selection_count:,} may compete."
 
 
-class WaitingItem(Answer):
-    """An open request, or `count` requests to join; `team` and `person` sent the request."""
-
-    kind: WaitingKind
-    competition: str
-    count: int
-    team: str | None
-    person: str | None
-    since: Moment
-
-
 class WaitingList(Answer):
     """The open requests, oldest first."""
 
-    waiting: list[WaitingItem]
+    waiting: list[Waiting]
 
 
 @replace(TEAM, api="").read("/waiting", WaitingList)
 def waiting_list(ask: Ask) -> WaitingList:
     """List open requests: merge requests, and requests to join for organizers."""
-    return WaitingList(
-        waiting=[
-            WaitingItem.of(item, competition=item.slug, team=item.team or None, person=item.person or None)
-            for item in lookups.open_requests()
-        ]
-    )
+    return WaitingList(waiting=list(lookups.open_requests()))

@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, case, literal, select
@@ -29,7 +30,8 @@ from grader.text import counted
 from grader.visibility import Anonymity
 
 
-class Skipped(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Skipped:
     """A team, or one of its members, that was not carried over, and the reason."""
 
     team: str

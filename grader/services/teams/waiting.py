@@ -34,15 +34,15 @@ class WaitingKind(enum.StrEnum):
 class Waiting:
     """A merge request, or all `count` requests to join a competition.
 
-    `team` is the team that sent the merge request, and `person` is its leader. Both are empty for requests to
+    `team` is the team that sent the merge request, and `person` is its leader. Both are None for requests to
     join. `since` is the time of the earliest request.
     """
 
     kind: WaitingKind
-    slug: str
+    competition: str
     count: int
-    team: str
-    person: str
+    team: str | None
+    person: str | None
     since: datetime
 
 
@@ -52,7 +52,7 @@ def requests(session: Session, *, user: User, now: datetime) -> tuple[Waiting, .
     Merge requests that can no longer be accepted are omitted.
     """
     found = [*_mergers(session, user, now), *_entries(session, user)]
-    return tuple(sorted(found, key=lambda each: (each.since, each.kind, each.slug, each.team)))
+    return tuple(sorted(found, key=lambda each: (each.since, each.kind, each.competition, each.team or "")))
 
 
 def disqualifications(session: Session, *, user: User) -> dict[str, str]:
@@ -78,10 +78,10 @@ def _mergers(session: Session, user: User, now: datetime) -> list[Waiting]:
     return [
         Waiting(
             kind=WaitingKind.MERGER,
-            slug=competition.slug,
+            competition=competition.slug,
             count=1,
             team=team_names.shown(team, competition),
-            person=team.leader.name if team.leader and not competition.is_anonymous else "",
+            person=team.leader.name if team.leader and not competition.is_anonymous else None,
             since=request.created_at,
         )
         for request, competition in session.execute(query)
@@ -101,6 +101,6 @@ def _entries(session: Session, user: User) -> list[Waiting]:
         own = Organizer.user_id == user.id, Organizer.role != Role.VIEWER
         query = query.where(Competition.id.in_(select(Organizer.competition_id).where(*own)))
     return [
-        Waiting(WaitingKind.ENTRY, slug, count, "", "", since)
+        Waiting(WaitingKind.ENTRY, slug, count, None, None, since)
         for slug, count, since in session.execute(query)
     ]

@@ -92,7 +92,7 @@ def test_teams_merge_by_alias_and_learn_names_from_the_merger(service, make, act
     asked = act(mergers.request, competition, "bob", name=known["ada"].lower())
     with service.database.read() as session:
         (item,) = waiting.requests(session, user=service.user("ada"), now=service.now)
-        assert (item.team, item.person) == (known["bob"], "")
+        assert (item.team, item.person) == (known["bob"], None)
         letter = session.scalars(select(Mail).where(Mail.key.contains("merge-asked"))).one()
         assert "bob" not in f"{letter.subject}{letter.body}"
         assert known["bob"] in letter.subject

@@ -1,5 +1,6 @@
 """Stages: the draft of a next stage, and the teams that are carried over to it."""
 
+from dataclasses import astuple
 from datetime import timedelta
 
 import pytest
@@ -61,7 +62,7 @@ def carry(service, stage, **given):
 
 
 def reasons(result):
-    return [tuple(each) for each in result.skipped]
+    return [astuple(each) for each in result.skipped]
 
 
 def entry_of(service, competition, name):

@@ -20,7 +20,9 @@ def waits(service):
         who = service.user(user, **options)
         with service.database.read() as session:
             found = waiting.requests(session, user=who, now=service.now + after)
-        return [" ".join(filter(None, [e.kind, e.slug, str(e.count), e.team, e.person])) for e in found]
+        return [
+            " ".join(filter(None, [e.kind, e.competition, str(e.count), e.team, e.person])) for e in found
+        ]
 
     return lines
 
