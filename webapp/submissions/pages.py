@@ -8,8 +8,7 @@ from grader.models import Competition, SubmissionStatus
 from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import submission_results
-from grader.services.rescoring import publication
-from grader.services.submissions import accepting, receipts, rejected_files, scoring_queue, selections
+from grader.services.submissions import accepting, receipts, scoring_queue, selections
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.accepting import Opened
 from grader.services.teams import limits
@@ -61,7 +60,6 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     session, competition, now = ask.session, ask.competition, ask.now
     found, summary = ask.shown["found"], ask.shown["summary"]
     submission, is_organizers = found.submission, found.viewer is Viewer.ORGANIZER
-    rescored = publication.scores_of_team(session, competition=competition, team=submission.team, now=now)
     is_out = submission.team.is_disqualified
     can_select = selections.is_open(competition, now, submission.team) and not is_out
     choice = None
@@ -75,15 +73,12 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "is_own": found.is_own,
         "is_final": submission.status is not SubmissionStatus.PENDING,
         "is_selectable": selections.is_selectable(submission),
-        "was_over_quota": rejected_files.was_over_quota(submission),
         "public": summary.public,
         "private": summary.private,
         "figures": views.figures(summary),
-        "is_best": summary.is_entry,
         "compares_with": before if summary.is_entry else best or before,
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
         "metric_log": jobs.metric_log(session, submission) if is_organizers else "",
-        "rescored": next((old.score for old, _ in rescored if old.submission.id == submission.id), None),
         "is_being_scored": bool(ask.state),
         "allowance": limits.allowance(session, competition=competition, team=submission.team, now=now),
         "can_select": can_select,

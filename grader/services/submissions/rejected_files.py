@@ -63,11 +63,6 @@ def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int
     return True
 
 
-def was_over_quota(submission: Submission) -> bool:
-    """Return whether a file's bytes were released immediately rather than after a day."""
-    return submission.file_deleted_at is not None and submission.file_deleted_at == submission.finished_at
-
-
 def release_old(session: Session, *, now: datetime, limit: int = MOST, kept_for: timedelta = KEPT_FOR) -> int:
     """Release the bytes of files that were rejected more than `kept_for` ago; return their number."""
     old = (

@@ -61,7 +61,6 @@ def test_rejected_file_is_deleted_after_a_day_and_its_row_with_its_problems_is_k
     assert delete(service) == {found.sha256}
     found = service.submission(rejected)
     assert found.status is SubmissionStatus.REJECTED and found.problems and found.file_deleted_at
-    assert not rejected_files.was_over_quota(found)
     assert service.submission(scored).file_deleted_at is None
     with pytest.raises(BlobMissing):
         service.storage.read(found.sha256)
@@ -93,7 +92,7 @@ def test_files_beyond_the_hourly_quota_are_not_kept(service):
     scored = service.submit(competition)
     reject(service, *sent, scored, quota_bytes=2000)
     found = [service.submission(each) for each in (*sent, scored)]
-    assert [rejected_files.was_over_quota(each) for each in found] == [False, False, True, False]
+    assert [each.file_deleted_at is not None for each in found] == [False, False, True, False]
     assert all(each.problems and each.status is SubmissionStatus.REJECTED for each in found[:3])
     assert found[3].status is SubmissionStatus.SCORED
     make_old(service, timedelta(minutes=61))
