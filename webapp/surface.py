@@ -25,12 +25,11 @@ from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.identity.api_tokens import Scope
 from webapp.competitions.views import CompetitionView
-from webapp.http import api, auth, context
+from webapp.http import api
 from webapp.http.api import body_of, operation, strict_query, validated
 from webapp.http.confirmation import Unconfirmed, wants_to_change
 from webapp.http.context import (
     LoginNeeded,
-    SecondFactorMissing,
     actor,
     competition_of,
     reading,
@@ -193,8 +192,6 @@ class Surface:
         def register(run: Function) -> Function:
             declared = _Declared(self, run, back, done, answers or back.model, status, before)
             if form:
-                if before is None:
-                    context.ACTIONS.add(f"{self.pages.name}.{form}")
                 rule = path if method in ("POST", "PUT") else f"{path}/{form.replace('_', '-')}"
                 view = wraps(run)(partial(declared.form))
                 self.pages.add_url_rule(rule, form, view, methods=["POST"])
@@ -246,9 +243,9 @@ class Read:
     def page(
         self, problem: FairboardError | None = None, shown: Mapping[str, Any] | None = None, **given: Any
     ) -> ResponseReturnValue:
-        """Return the page, or a redirect to the login page; `shown` are further values for its template."""
+        """Return the page; `shown` are further values for its template."""
         if g.user is None and self.surface.role is not Access.PUBLIC:
-            return auth.ask_to_log_in()
+            raise LoginNeeded
         with reading() as session:
             can_be_json = problem is None and request.method == "GET" and self.model is not None
             is_json = not self.template or (can_be_json and wants_json())
@@ -275,7 +272,7 @@ class Read:
             return render_template(self.template, **values)
 
     def refused(self, error: FairboardError, **given: Any) -> ResponseReturnValue:
-        """Return the page with the error of an act, or a redirect to the login page."""
+        """Return the page with the error of an act."""
         page = self.page(error, **given)
         return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
 
@@ -350,15 +347,10 @@ class _Declared:
 
     def form(self, **given: Any) -> ResponseReturnValue:
         """Act for the page's form, and redirect to the page or show it with the error."""
-        if not context.has_login():
-            return auth.ask_to_log_in()
         if wants_to_change() or request.form.get("act") == "preview":
-            context.identify()
             return self.back.page(**given)
         try:
             outcome = self._act(given)
-        except LoginNeeded:
-            return auth.ask_to_log_in()
         except FairboardError as error:
             if not self._is_shown(error):
                 raise
@@ -406,15 +398,17 @@ class _Declared:
 
     def _act(self, given: dict[str, Any], *, is_operation: bool = False) -> Any:
         """Act in one transaction, which identifies the user and checks the role again."""
+        if g.user is None:
+            raise LoginNeeded
         others, further = _others(given), dict[str, Any]()
         if self.before is not None:
             with reading() as session:
-                self._require_role(session, given)
+                _require_role(session, self.role, given)
             if (prepared := self.before(**given)) is not None:
                 further["prepared"] = prepared
         g.after_commit, g.back = [], partial(self.back.url, **given)
         with writing() as session:
-            self._require_role(session, given)
+            _require_role(session, self.role, given)
             competition = self.surface.find(session, **given)
             if competition is None:
                 act = acting.of_site(session, actor(), db.now(session))
@@ -429,11 +423,6 @@ class _Declared:
         for after in g.after_commit:
             after()
         return answered
-
-    def _require_role(self, session: Any, given: Mapping[str, Any]) -> None:
-        if g.user is None:
-            raise LoginNeeded
-        _require_role(session, self.role, given)
 
     @staticmethod
     def _sent(takes: type[BaseModel], act: Act, others: dict[str, Any], *, is_operation: bool) -> BaseModel:
@@ -459,7 +448,7 @@ class _Declared:
 
     def _is_shown(self, error: FairboardError) -> bool:
         """Return whether the page shows an error; organizers' errors are hidden from others."""
-        if isinstance(error, Unconfirmed | SecondFactorMissing) or error.kind in ELSEWHERE or wants_json():
+        if isinstance(error, Unconfirmed) or error.kind in ELSEWHERE or wants_json():
             return False
         return isinstance(error, ParticipantError) or g.get("organizer_role") is not None
 

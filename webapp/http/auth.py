@@ -22,7 +22,6 @@ from grader.models import FactorPurpose, User
 from grader.services.identity import logins, second_factors
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
-from webapp.http.errors import wants_json
 from webapp.http.site import Site, current_site, signer
 
 View = Callable[..., ResponseReturnValue]
@@ -46,20 +45,15 @@ def init_app(app: Flask, site: Site) -> None:
 
 
 def login_required(view: View) -> View:
-    """Show a page to logged-in users, and the login page to others."""
+    """Raise LoginNeeded if a visitor without a login opens the page."""
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-        return ask_to_log_in() if g.user is None else view(*args, **kwargs)
+        if g.user is None:
+            raise LoginNeeded
+        return view(*args, **kwargs)
 
     return guarded
-
-
-def ask_to_log_in() -> ResponseReturnValue:
-    """Redirect a visitor to the login page, which then redirects to the requested page."""
-    if wants_json():
-        raise LoginNeeded
-    return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
 
 
 def log_in(user: User) -> Response:

@@ -16,7 +16,6 @@ from flask.typing import ResponseReturnValue
 from grader.errors import ErrorKind, ParticipantError
 from grader.services.site import outbox
 from grader.text import counted
-from webapp.http import context
 from webapp.http.errors import fairboard_error, status_of, wants_json
 from webapp.http.site import current_site
 
@@ -111,7 +110,6 @@ def init_app(app: Flask) -> None:
 def _ask(unconfirmed: Unconfirmed) -> ResponseReturnValue:
     if wants_json():
         return fairboard_error(unconfirmed)
-    context.identify()
     kept = [(name, value) for name, value in request.form.items(multi=True) if name not in _NOT_KEPT]
     page = render_template(
         unconfirmed.question.template,

@@ -43,8 +43,6 @@ OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.sig
 # These responses are the same for everyone.
 WITHOUT_USER = OPEN_CALLS | {None, "static"}
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token instead of a cookie
-ACTIONS: set[str] = set()
-"""Endpoints of actions that identify the user themselves, in their write transaction."""
 
 
 class SecondFactorMissing(ParticipantError):
@@ -70,22 +68,6 @@ def init_app(app: Flask) -> None:
     app.teardown_request(lambda _error: end_reading())
 
 
-def has_login() -> bool:
-    """Return whether the request has a session cookie or a token, valid or not."""
-    return _secret() is not None
-
-
-def identify() -> None:
-    """Set `g.user` if it is not set yet, for example because no action ran."""
-    if "user" in g:
-        return
-    if _secret() is None:  # /livez needs no database
-        g.user = g.login = g.token = None
-        return
-    with reading():
-        pass
-
-
 @contextmanager
 def reading() -> Iterator[Any]:
     """Return the open transaction of the request, or begin a read-only one.
@@ -97,7 +79,6 @@ def reading() -> Iterator[Any]:
         g.session = g.transaction.enter_context(current_site().database.read())
     if g.get("session") is not None:
         try:
-            _know(g.session)
             yield g.session
         except Exception as error:
             if db.is_unavailable(error):
@@ -106,7 +87,6 @@ def reading() -> Iterator[Any]:
             raise
     else:
         with current_site().database.read() as session:
-            _know(session)
             yield session
 
 
@@ -215,11 +195,11 @@ def cookie_name(name: str, site: Site) -> str:
 
 
 def _begin() -> None:
-    g.login = g.token = g.organizer_role = g.asked_at = g.session = None
-    g.pop("user", None)
-    if request.endpoint in ACTIONS:
+    g.user = g.login = g.token = g.organizer_role = g.asked_at = g.session = None
+    if _secret() is None:  # /livez needs no database
         return
-    identify()
+    with reading() as session:
+        _identify(session)
     used = g.token or g.login
     if used is not None and logins.needs_touch(used, now=g.asked_at):
         end_reading()
@@ -229,12 +209,6 @@ def _begin() -> None:
 def _end(response: Response) -> Response:
     end_reading()
     return response
-
-
-def _know(session: Any) -> None:
-    """Set `g.user` if it is not set yet."""
-    if "user" not in g:
-        _identify(session)
 
 
 def _identify(session: Any) -> None:
@@ -262,14 +236,12 @@ def _identify(session: Any) -> None:
 
 
 def _identify_again(session: Any) -> None:
-    was_known = g.get("user") is not None
+    was_known = g.user is not None
     if request.endpoint in OPEN_CALLS:
         return
     _identify(session)
     if was_known and g.user is None:
         raise Unauthorized if request.blueprint in TOKEN_BLUEPRINTS else LoginNeeded
-    if (used := g.token or g.login) and logins.needs_touch(used, now=g.asked_at):
-        logins.touch(session, used=used, now=g.asked_at)
 
 
 def _secret() -> str | None:

@@ -39,7 +39,6 @@ SENTENCES = {
 }
 HEADINGS = {
     400: "Request failed",
-    401: "Login required",
     403: "Not allowed",
     404: "Not found",
     410: "No longer available",
@@ -140,7 +139,6 @@ def answer(
         return {"code": status, "error": name, "message": message, **extra}, status, headers or {}
     heading = HEADINGS.get(status, HEADINGS[400])
     context.end_reading()  # the transaction may have failed
-    context.identify()
     page = render_template("error.html", status=status, heading=heading, message=message)
     return page, status, headers or {}
 
@@ -164,7 +162,7 @@ def fairboard_error(error: FairboardError) -> ResponseReturnValue:
     if isinstance(error, context.SecondFactorMissing) and not wants_json():
         target = request.full_path.rstrip("?") if request.method == "GET" else None
         return redirect(url_for("account.second_factors", next=target))
-    if isinstance(error, context.LoginNeeded) and request.method == "GET" and not wants_json():
+    if isinstance(error, context.LoginNeeded) and not wants_json():
         return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
     return answer(
         status_of(error),

@@ -24,7 +24,7 @@ from grader.hosts import client_address, network
 from grader.maintenance.exporter import PATIENCE
 from grader.settings import Settings
 from grader.text import is_storable
-from webapp.http import auth, context
+from webapp.http import auth
 from webapp.http.bodies import FairboardRequest, require_few_fields
 from webapp.http.context import TOKEN_BLUEPRINTS
 from webapp.http.errors import unreadable
@@ -56,7 +56,6 @@ HEADERS = {
 HSTS = "max-age=31536000"
 # Files are not compressed: they are streamed, and clients rely on their lengths and ranges.
 TYPES = ["text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"]
-Check = Callable[[], ResponseReturnValue | None]
 
 
 def address() -> str:
@@ -66,7 +65,6 @@ def address() -> str:
 
 def person() -> str:
     """Return the rate-limit key: the user, or a visitor's address."""
-    context.identify()
     return f"user {g.user.id}" if g.user is not None else address()
 
 
@@ -105,7 +103,7 @@ UNLIMITED = frozenset({"kaggle.introspect_token"})
 API_RATE = "1200/minute"
 
 
-def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> None:
+def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Callable[[], None]]) -> None:
     """Register the hooks before and after each view, in the order in which they run."""
     settings = site.settings
     app.request_class = FairboardRequest
@@ -128,9 +126,9 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
     app.after_request(partial(_set_headers, is_https=site.is_https))
     auth.init_app(app, site)
 
-    def limit_body() -> ResponseReturnValue | None:
-        limit = body_limits.get(request.endpoint or "") if request.method == "POST" else None
-        return limit() if limit else None
+    def limit_body() -> None:
+        if request.method == "POST" and (limit := body_limits.get(request.endpoint or "")):
+            limit()
 
     for check in (refuse_unreadable_query, limit_body, _answer_early, refuse_foreign_forms):
         app.before_request(check)
@@ -257,9 +255,7 @@ def _answer_early() -> ResponseReturnValue | None:
         raise request.routing_exception
     for name in request.blueprints:
         for check in current_app.before_request_funcs.get(name, ()):
-            refusal: ResponseReturnValue | None = current_app.ensure_sync(check)()
-            if refusal is not None:
-                return refusal
+            check()
     limit_bytes = request.max_content_length or 0
     if (request.content_length or 0) > limit_bytes:
         raise RequestEntityTooLarge

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, BinaryIO, cast
 
 from flask import g, request
-from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
 from grader import db, logs
@@ -32,9 +31,9 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing
 from grader.worker import checking
 from grader.worker.checking import CheckerResult
-from webapp.http import auth, middleware
+from webapp.http import middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
-from webapp.http.context import competition_of, reading, situation_in, writing
+from webapp.http.context import LoginNeeded, competition_of, reading, situation_in, writing
 from webapp.http.errors import FileTooLarge
 from webapp.http.site import current_site
 
@@ -72,28 +71,29 @@ class Upload:
     description: str
 
 
-def limit_file(limit_bytes: int | None = None, *, role: Role | None = None) -> ResponseReturnValue | None:
+def limit_file(limit_bytes: int | None = None, *, role: Role | None = None) -> None:
     """Limit an upload, by default to the competition's maximum size of a submission; raise NoSpace.
 
     Users without a required role may send only a form, which the page rejects.
     """
     if g.user is None:
-        return None if request.blueprint == "api" else auth.ask_to_log_in()
+        if request.blueprint == "api":
+            return  # `require_token` rejects the request
+        raise LoginNeeded
     with reading() as session:
         competition = competition_of(session, (request.view_args or {})["slug"])
     if role is not None and not organizers.reaches(g.organizer_role, role):
-        return None
+        return
     g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     if request.endpoint == "organize_roster.import_students":  # the preview keeps the list in a field
         request.max_form_memory_size = request.max_content_length
     if request.endpoint != CHECK_ENDPOINT:
         require_room()
-    return None
 
 
 # Checks by endpoint that run before the body of a POST request is received.
-BODY_LIMITS: Mapping[str, Callable[[], ResponseReturnValue | None]] = {
+BODY_LIMITS: Mapping[str, Callable[[], None]] = {
     **dict.fromkeys(ENDPOINTS, limit_file),
     **{name: partial(limit_file, size, role=Role.EDITOR) for name, size in ORGANIZERS_LIMITS.items()},
 }
