@@ -21,7 +21,7 @@ from grader.identity_providers import Provider
 from grader.models import FactorPurpose, User
 from grader.services.identity import logins, second_factors
 from webapp.http import context
-from webapp.http.context import LoginNeeded, cookie_name, login_cookie
+from webapp.http.context import LOGIN_COOKIE, LoginNeeded
 from webapp.http.site import Site, current_site, signer
 
 View = Callable[..., ResponseReturnValue]
@@ -35,7 +35,7 @@ def init_app(app: Flask, site: Site) -> None:
     """Configure the cookies and identify the user of every request."""
     app.config.update(
         SECRET_KEY=site.settings.secret(),
-        SESSION_COOKIE_NAME=cookie_name("fairboard_session", site),
+        SESSION_COOKIE_NAME=site.cookie_name("fairboard_session"),
         SESSION_COOKIE_SECURE=site.is_https,
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
@@ -56,17 +56,14 @@ def login_required(view: View) -> View:
     return guarded
 
 
-def log_in(user: User) -> Response:
-    """Start a session and return a redirect with its cookie.
+def log_in(
+    db_session: Any, user: User, *, target: str | None = None, provider: Provider | None = None
+) -> Response:
+    """Start a session and return a redirect with its cookie, by default to the page `next` of the request.
 
     If the account has a second factor, the redirect leads to its page, which starts the session.
     """
-    with current_site().database.write() as db_session:
-        return log_in_within(db_session, user, target=safe_target(request.values.get("next")))
-
-
-def log_in_within(db_session: Any, user: User, *, target: str, provider: Provider | None = None) -> Response:
-    """Log a user in within the transaction that checked the credentials; see `log_in`."""
+    target = safe_target(request.values.get("next") if target is None else target)
     try:
         return start_session(db_session, user, target=target, provider=provider)
     except logins.SecondFactorAsked:
@@ -107,8 +104,18 @@ def start_session(
     response = make_response(redirect(target))
     know_device(response, user)
     _clear_session()
+    return _set_cookie(response, LOGIN_COOKIE, token, lifetime)
+
+
+def _set_cookie(response: Response, name: str, value: str, lifetime: timedelta) -> Response:
+    site = current_site()
     response.set_cookie(
-        login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
+        site.cookie_name(name),
+        value,
+        max_age=lifetime,
+        secure=site.is_https,
+        httponly=True,
+        samesite="Lax",
     )
     return response
 
@@ -130,8 +137,7 @@ def log_out() -> Response:
     provider = g.login.provider if g.get("login") is not None else None
     page = url_for("account.logged_out", provider=provider) if provider in site.providers else None
     response = make_response(redirect(page or url_for("competitions.index")))
-    response.delete_cookie(login_cookie(site), secure=site.is_https, httponly=True, samesite="Lax")
-    return response
+    return _set_cookie(response, LOGIN_COOKIE, "", timedelta(0))
 
 
 def safe_target(target: str | None) -> str:
@@ -163,7 +169,7 @@ def _is_local_path(target: str) -> bool:
 
 
 def _end_current_login(db_session: Any) -> None:
-    if cookie := request.cookies.get(login_cookie(current_site())):
+    if cookie := request.cookies.get(current_site().cookie_name(LOGIN_COOKIE)):
         logins.end(db_session, token=cookie)
 
 
@@ -176,40 +182,31 @@ _Entry = tuple[int, str, str]  # user id, device id, password mark
 
 def device_of(user: User | None) -> str | None:
     """Return the id of the request's device, or None if the user has never logged in on it."""
-    site, entries = current_site(), _devices()
     if user is None:
         return None
-    mark = _mark(site, user)
+    mark = _mark(user)
     return next(
-        (device for whose, device, known in entries if whose == user.id and hmac.compare_digest(known, mark)),
-        None,
+        (device for user_id, device, known in _devices() if (user_id, known) == (user.id, mark)), None
     )
 
 
 def know_device(response: Response, user: User) -> Response:
     """Return the response with the cookie of a device on which a user logged in or set a password."""
-    site, device = current_site(), device_of(user) or secrets.token_hex(8)
+    device = device_of(user) or secrets.token_hex(8)
     others = [entry for entry in _devices() if entry[0] != user.id]
-    entries = [(user.id, device, _mark(site, user)), *others][:MOST]
-    response.set_cookie(
-        cookie_name(COOKIE, site),
-        str(signer(COOKIE).dumps(entries)),
-        max_age=KEPT,
-        secure=site.is_https,
-        httponly=True,
-        samesite="Lax",
-    )
-    return response
+    entries = [(user.id, device, _mark(user)), *others][:MOST]
+    return _set_cookie(response, COOKIE, str(signer(COOKIE).dumps(entries)), KEPT)
 
 
 def _devices() -> list[_Entry]:
-    site, sent = current_site(), list[Any]()
+    sent = list[Any]()
     with suppress(BadSignature):
-        cookie = request.cookies.get(cookie_name(COOKIE, site), "")
+        cookie = request.cookies.get(current_site().cookie_name(COOKIE), "")
         sent = signer(COOKIE).loads(cookie, max_age=int(KEPT.total_seconds()))
     return [tuple(entry) for entry in sent]
 
 
-def _mark(site: Site, user: User) -> str:
-    key, text = site.settings.secret().encode(), f"{COOKIE}: {user.id}: {user.password_hash}"
+def _mark(user: User) -> str:
+    """Return a hash that changes with the password, so that a device is forgotten then."""
+    key, text = current_site().settings.secret().encode(), f"{COOKIE}: {user.id}: {user.password_hash}"
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:32]

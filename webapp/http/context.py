@@ -26,7 +26,7 @@ from grader.services.submissions.situation import SentFile, Situation
 from grader.services.teams import participations
 from grader.storage import disk
 from grader.visibility import Visibility
-from webapp.http.site import Site, current_site
+from webapp.http.site import current_site
 
 # Users who must set up a second factor can only use these endpoints.
 WITHOUT_FACTOR = frozenset(
@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
 # These responses are the same for everyone.
 WITHOUT_USER = OPEN_CALLS | {None, "static"}
+LOGIN_COOKIE = "fairboard_login"
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token instead of a cookie
 
 
@@ -184,16 +185,6 @@ def require_role(session: Any, slug: str, role: Role) -> Competition:
     return competition
 
 
-def login_cookie(site: Site) -> str:
-    """Return the name of the session cookie."""
-    return cookie_name("fairboard_login", site)
-
-
-def cookie_name(name: str, site: Site) -> str:
-    """Return a cookie's name; with HTTPS, its prefix binds the cookie to this host."""
-    return f"__Host-{name}" if site.is_https else name
-
-
 def _begin() -> None:
     g.user = g.login = g.token = g.organizer_role = g.asked_at = g.session = None
     if _secret() is None:  # /livez needs no database
@@ -250,7 +241,7 @@ def _secret() -> str | None:
         return None
     if request.blueprint in TOKEN_BLUEPRINTS:
         return _sent_token()
-    return request.cookies.get(login_cookie(current_site()))
+    return request.cookies.get(current_site().cookie_name(LOGIN_COOKIE))
 
 
 def _sent_token() -> str | None:

@@ -106,6 +106,10 @@ class Site:
         """Whether the site's public URL uses HTTPS, which makes every cookie `Secure`."""
         return (self.settings.base_url or "").startswith("https://")
 
+    def cookie_name(self, name: str) -> str:
+        """Return a cookie's name; with HTTPS, its prefix binds the cookie to this host."""
+        return f"__Host-{name}" if self.is_https else name
+
 
 def signer(salt: str) -> URLSafeTimedSerializer:
     """Return the signer of a kind of data that clients keep."""

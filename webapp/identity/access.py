@@ -46,7 +46,8 @@ def log_in() -> ResponseReturnValue:
         user = password_guesses.authenticate(name, password)
     except Refusal as error:
         return refused("identity/log_in.html", error, name=name)
-    return auth.log_in(user)
+    with current_site().database.write() as session:
+        return auth.log_in(session, user)
 
 
 @blueprint.route("/login/<token>", methods=["GET", "POST"])
@@ -61,7 +62,7 @@ def log_in_by_link(token: str) -> ResponseReturnValue:
     with current_site().database.write() as session:
         now, purpose = db.now(session), LinkPurpose.LOG_IN
         user = one_time_links.holder(session, purpose=purpose, token=token, now=now, use=True)
-    return auth.log_in(user)
+        return auth.log_in(session, user)
 
 
 @blueprint.post("/logout")
@@ -194,9 +195,9 @@ def _create_account(template: str, create: Callable[..., User], **shown: Any) ->
         with site.passwords.turn(), site.database.write() as session:
             now = db.now(session)
             user = create(session, name=name, password=password, passwords=site.passwords, now=now)
+            return auth.log_in(session, user)
     except Refusal as error:
         return refused(template, error, name=name, **shown)
-    return auth.log_in(user)
 
 
 def _mail_link(template: str, purpose: LinkPurpose) -> ResponseReturnValue:

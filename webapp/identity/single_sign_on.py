@@ -92,8 +92,7 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
                 invitation=arrival["invitation"],
                 now=now,
             )
-            target = auth.safe_target(arrival["next"])
-            return auth.log_in_within(session, user, target=target, provider=known_provider)
+            return auth.log_in(session, user, target=arrival["next"], provider=known_provider)
     except accounts.InvalidAccount as error:
         return refused(template, error, provider=known_provider, name=name)
 
@@ -153,9 +152,7 @@ def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any
         now = db.now(session)
         known = identities.arrive(session, provider=provider, claims=claims, settings=site.settings, now=now)
         if known.user is not None:
-            return auth.log_in_within(
-                session, known.user, target=auth.safe_target(flow["next"]), provider=provider
-            )
+            return auth.log_in(session, known.user, target=flow["next"], provider=provider)
         identities.require_may_sign_up(
             session, provider=provider, settings=site.settings, invitation=flow["invitation"], now=now
         )
