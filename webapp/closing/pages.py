@@ -16,6 +16,7 @@ from grader.services.leaderboards.score_history import Move
 from grader.services.rescoring import preparation
 from grader.services.solutions import publication
 from grader.services.submissions import selections
+from grader.text import counted
 from webapp.competitions.views import CompetitionView
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Answer, Confirmation, Moment
@@ -64,7 +65,7 @@ def missing(state: CloseState) -> Iterator[str]:
 
 
 def _files(count: int) -> str:
-    return f"{formats.counted(count, 'submission')} accepted in time {'is' if count == 1 else 'are'}"
+    return f"{counted(count, 'submission')} accepted in time {'is' if count == 1 else 'are'}"
 
 
 def shake_up(moves: Sequence[Move], scale: Scale) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def close_competition(act: Act, sent: ConfirmedReason) -> None:
     deadline, until, others = competition.selection_deadline, competition.extended_until, ""
     if extended and until:
         others = (
-            f", except {formats.counted(extended, 'team')} with an extension until "
+            f", except {counted(extended, 'team')} with an extension until "
             f"{formats.moment(until)} at the latest"
         )
     selection = "can no longer change their final selection"
@@ -149,7 +150,7 @@ def close_competition(act: Act, sent: ConfirmedReason) -> None:
         "Participants can no longer join or merge teams.",
         f"Teams can no longer submit files that count{others}.",
         f"Teams {selection}{others}. Unused selections are filled automatically.",
-        f"{formats.counted(count, 'accepted submission')} will still be scored and will count.",
+        f"{counted(count, 'accepted submission')} will still be scored and will count.",
         view.reveal_sentence(view.reveals_at),
     )
     confirm(Question(f"Close {competition.title} now?", effects, "Close now"))

@@ -21,6 +21,7 @@ from grader.services.competitions.phases import Stage
 from grader.services.site import activity, organizer_jobs
 from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_queue import HealthSign, VersionQueue
+from grader.text import counted
 from grader.visibility import Phase
 from webapp.closing import pages as closing
 from webapp.competitions import checklist, home
@@ -148,16 +149,16 @@ def _tasks(ask: Ask, shown: Console) -> Iterator[Task]:
     if shown.health is HealthSign.STALLED:
         yield Task("Scoring seems to have stopped", "#queue", is_fault=True)
     if shown.failed_count:
-        words = f"{formats.counted(shown.failed_count, 'submission')} failed"
+        words = f"{counted(shown.failed_count, 'submission')} failed"
         yield Task(words, at("organize_submissions.index", state="failed"), is_fault=True)
     broken = organizer_jobs.broken(ask.session, competition=ask.competition)
     for words, endpoint in (BROKEN[kind] for kind in broken if kind in BROKEN):
         yield Task(f"{words} failed", at(endpoint), is_fault=True)
     if held_count := ask.shown["held_count"]:
-        words = f"{formats.counted(held_count, 'data file')} held back"
+        words = f"{counted(held_count, 'data file')} held back"
         yield Task(words, at("organize_data.index"), is_fault=True)
     if shown.waiting_count:
-        yield Task(f"{formats.counted(shown.waiting_count, 'request')} to join", at("entry.requests"))
+        yield Task(f"{counted(shown.waiting_count, 'request')} to join", at("entry.requests"))
     for queue in shown.queues:
         if queue.state is ScoringVersionState.PREPARING:
             is_busy = queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)

@@ -17,10 +17,10 @@ from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryState
+from grader.text import counted
 from grader.visibility import Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
-from webapp.presentation import formats
 
 SCRIPTS = (".py", ".ipynb", ".R")
 # For each refusal of an entry that leads to the entry page: the button.
@@ -77,7 +77,7 @@ def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelectio
         return None
     if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
         return None
-    unused = formats.counted(choice.limit - len(choice.picked_ids), "unused selection")
+    unused = counted(choice.limit - len(choice.picked_ids), "unused selection")
     note = f"{unused} of {choice.limit}. If you select nothing, the {view.chosen_for} counts."
     return NextStep("Select submissions", _to("submissions.index", view), note)
 

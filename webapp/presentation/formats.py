@@ -12,6 +12,7 @@ from flask import Flask
 from grader.models import Color
 from grader.ranking.order import error_text
 from grader.services.leaderboards import group_tables
+from grader.text import counted
 from webapp.presentation.terms import EXACTNESS, explained
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
@@ -26,11 +27,6 @@ LEGEND = tuple(zip(SHADES, (f"<{BOUNDS[0]}", *map(str, BOUNDS)), strict=True))  
 def count(number: int) -> str:
     """Format an integer: `1,804,874`."""
     return f"{number:,}"
-
-
-def counted(number: int, word: str, plural: str | None = None) -> str:
-    """Format a count with its noun: `1 file`, `3 files`, `1,200 entries`."""
-    return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
 def number(text: str, digits: int | None = None) -> str:

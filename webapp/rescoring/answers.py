@@ -11,9 +11,9 @@ from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import Progress
+from grader.text import counted
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
-from webapp.presentation import formats
 
 MOST_MOVED = 50
 
@@ -190,7 +190,7 @@ SHOWN_DIGITS = 12  # of the hash of a metric.py
 
 def progress_sentence(progress: Progress) -> str:
     """Return the progress of a scoring version as a sentence."""
-    done = f"{progress.finished:,} of {formats.counted(progress.total, 'submission')} scored."
+    done = f"{progress.finished:,} of {counted(progress.total, 'submission')} scored."
     return done if progress.is_final else f"{done} Workers score the rest automatically."
 
 

@@ -16,6 +16,7 @@ from grader.services.rescoring.preparation import checked_reason
 from grader.services.submissions import decisions, selections
 from grader.services.teams import carry_over, divisions, grants, limits, moderation, team_search
 from grader.services.teams.carry_over import CarriedOver, Skipped
+from grader.text import counted
 from grader.visibility import Viewer
 from webapp.http.api import ending
 from webapp.http.confirmation import Question, confirm
@@ -23,7 +24,6 @@ from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Moment, Number, PageSize, Sent, Text
 from webapp.http.organizer_operations import ConfirmedReason, Extension, Reasoned, Searched
 from webapp.http.site import site_link
-from webapp.presentation import formats
 from webapp.submissions.answers import Limits
 from webapp.surface import Ask, Surface
 from webapp.teams.own_team import Divided
@@ -231,7 +231,7 @@ def set_team_division(act: Act, sent: Divided, team_id: int) -> None:
     method="PUT",
     form="divide_all",
     back=organized_teams,
-    done=lambda count, **_: f"Divisions changed: {formats.counted(count, 'team')}.",
+    done=lambda count, **_: f"Divisions changed: {counted(count, 'team')}.",
     status=204,
 )
 def set_team_divisions(act: Act, sent: TeamDivisions) -> int:
@@ -243,7 +243,7 @@ def set_team_divisions(act: Act, sent: TeamDivisions) -> int:
     "/divisions/rename",
     form="rename_division",
     back=organized_teams,
-    done=lambda count, **_: f"Division renamed: {formats.counted(count, 'team')}.",
+    done=lambda count, **_: f"Division renamed: {counted(count, 'team')}.",
     status=204,
 )
 def rename_division(act: Act, sent: DivisionName) -> int:

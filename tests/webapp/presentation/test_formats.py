@@ -54,9 +54,7 @@ def test_digits_of_numbers_are_grouped_and_only_decimals_are_shortened(text, exa
     assert (formats.number(text), formats.number(text, 6)) == (exact, short)
 
 
-def test_counts_include_their_noun():
-    assert formats.counted(1, "problem") == "1 problem"
-    assert formats.counted(1200, "entry", "entries") == "1,200 entries"
+def test_a_share_of_nothing_is_0_percent():
     assert formats.percent(0, 0) == "0%"
 
 
