@@ -6,21 +6,16 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import NotFound
+from werkzeug.datastructures import WWWAuthenticate
+from werkzeug.exceptions import NotFound, Unauthorized
 
 from grader import db
 from grader.maintenance import exporter, schema
 from grader.maintenance.exporter import CONTENT_TYPE, PATH, Exporter
 from grader.services.submissions import scoring_jobs as jobs
-from grader.settings import PREFIX
 from grader.storage import disk
-from webapp.http import errors
 from webapp.http.errors import RETRY_SECONDS
 from webapp.http.site import Site, current_site
-
-TOKEN_NEEDED = (
-    f"Send the value of {PREFIX}METRICS_TOKEN, which operators know, as `Authorization: Bearer TOKEN`."
-)
 
 log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)
@@ -64,8 +59,7 @@ def metrics() -> ResponseReturnValue:
         raise NotFound
     expected = f"Bearer {token.get_secret_value()}".encode()
     if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), expected):
-        headers = {"WWW-Authenticate": "Bearer"}
-        return errors.answer(401, name="unauthorized", message=TOKEN_NEEDED, headers=headers)
+        raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
     return Response(Exporter(site.settings, site.database).text(), content_type=CONTENT_TYPE)
 
 

@@ -41,7 +41,7 @@ from webapp.http.fields import FileForm, entered, is_list
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Model = TypeVar("Model", bound=BaseModel)
-Done = str | Mapping[str, str] | Callable[..., Any]
+Done = str | Callable[..., Any]
 # These errors are shown on the general error page, not on the page of the form.
 ELSEWHERE = frozenset(
     {ErrorKind.LOGIN_NEEDED, ErrorKind.TOO_LARGE, ErrorKind.NO_ROOM, ErrorKind.NOT_YET, ErrorKind.GONE}
@@ -181,9 +181,9 @@ class Surface:
 
         The function receives the `Act`, the validated input `sent` if it has this parameter, and the URL
         parameters except `slug`. An error is shown on the page `back`, and a success leads there with the
-        message `done`: a text, a text for each `verb` of the URL, or a function of the outcome and the URL
-        parameters, including `slug`, that returns a text, a text and another URL, values for the page, which
-        is then shown at once, or a response. Without `done`, the message is the outcome if it is a text. The
+        message `done`: a text, or a function of the outcome and the URL parameters, including `slug`, that
+        returns a text, a text and another URL, values for the page, which is then shown at once, or a
+        response. Without `done`, the message is the outcome if it is a text. The
         operation answers with the outcome, as `answers`; without an outcome, with the read model of `back`;
         with status 204, with nothing. `before` runs before the transaction, such as to store a file; the
         function receives its result, if any, as `prepared`.
@@ -242,7 +242,7 @@ class Read:
 
     def page(
         self, problem: FairboardError | None = None, shown: Mapping[str, Any] | None = None, **given: Any
-    ) -> ResponseReturnValue:
+    ) -> str | Response:
         """Return the page; `shown` are further values for its template."""
         if g.user is None and self.surface.role is not Access.PUBLIC:
             raise LoginNeeded
@@ -273,8 +273,7 @@ class Read:
 
     def refused(self, error: FairboardError, **given: Any) -> ResponseReturnValue:
         """Return the page with the error of an act."""
-        page = self.page(error, **given)
-        return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
+        return self.page(error, **given), status_of(error), headers_of(error)
 
     @property
     def query(self) -> type[BaseModel] | None:
@@ -313,13 +312,13 @@ def _etag(made: Any, ask: Ask) -> str:
     return hashlib.sha256(f"{body} {ask.state!r}".encode()).hexdigest()[:32]
 
 
-def _json(made: Any, ask: Ask) -> ResponseReturnValue:
+def _json(made: Any, ask: Ask) -> Response:
     """Return a read model as JSON, with an ETag for a page that polls it."""
     response = Response(made.model_dump_json(exclude_unset=True) + "\n", mimetype="application/json")
     response.set_etag(_etag(made, ask))
     response.headers["Cache-Control"] = "private, no-cache"
     response.vary.add("Accept")
-    return response.make_conditional(request)
+    return cast(Response, response.make_conditional(request))
 
 
 @dataclass(frozen=True)
@@ -358,18 +357,14 @@ class _Declared:
                 return self.back.refused(error, **given)
             except FairboardError:  # The page itself cannot be shown, such as that of a missing object.
                 raise error from None
-        told = self.done[given["verb"]] if isinstance(self.done, Mapping) else self.done
-        if callable(told):
-            told = told(outcome, **given)
-        if not told and isinstance(outcome, str):
-            told = outcome
-        if isinstance(told, Mapping):
-            page = self.back.page(shown=told, **given)
-            return (page, 200 if self.status == 204 else self.status) if isinstance(page, str) else page
-        if not isinstance(told, str | tuple):
-            response: ResponseReturnValue = told
-            return response
-        message, target = (told, self.back.url(**given)) if isinstance(told, str) else told
+        done = self.done(outcome, **given) if callable(self.done) else self.done
+        if not done and isinstance(outcome, str):
+            done = outcome
+        if isinstance(done, Mapping):
+            return self.back.page(shown=done, **given), 200 if self.status == 204 else self.status
+        if isinstance(done, Response):
+            return done
+        message, target = (done, self.back.url(**given)) if isinstance(done, str) else done
         if message:
             flash(message)
         if self.takes is not None and issubclass(self.takes, FileForm) and wants_json():

@@ -40,7 +40,6 @@ def requests(site, **labels):
 def test_metrics_require_the_exact_token(site, sent):
     answer = site.app.test_client().get("/metrics", headers={"Authorization": sent} if sent else {})
     assert (answer.status_code, answer.json["error"]) == (401, "unauthorized")
-    assert "FAIRBOARD_METRICS_TOKEN" in answer.json["message"]
     assert answer.headers["WWW-Authenticate"].lower().startswith("bearer")
 
 

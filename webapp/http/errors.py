@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 SENTENCES = {
     400: "The request could not be understood.",
-    401: "This request needs a valid API token. Send it as `Authorization: Bearer TOKEN`.",
+    401: "This request needs a valid token. Send it as `Authorization: Bearer TOKEN`.",
     403: "You don't have permission to do this.",
     404: "There is no page at this address.",
     405: "This URL does not support the request's method.",
@@ -74,12 +74,8 @@ class FileTooLarge(ParticipantError):
     public_name = "file_too_large"
     kind = ErrorKind.TOO_LARGE
 
-    def __init__(self, size_bytes: int | None, limit_bytes: int) -> None:
-        found, limit = formats.size(size_bytes or 0), formats.size(limit_bytes)
-        if found == limit:
-            found, limit = f"{size_bytes:,} bytes", f"{limit_bytes:,} bytes"
-        whose = f"The file is {found}" if size_bytes else "The file is too large"
-        super().__init__(f"{whose}; the limit is {limit}.")
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(f"The file is too large; the limit is {formats.size(limit_bytes)}.")
 
 
 STATUSES = {
@@ -175,7 +171,7 @@ def fairboard_error(error: FairboardError) -> ResponseReturnValue:
 
 def _too_large(_error: RequestEntityTooLarge) -> ResponseReturnValue:
     limit = g.get("file_limit_bytes") or current_app.config["MAX_CONTENT_LENGTH"]
-    return fairboard_error(FileTooLarge(request.content_length, limit))
+    return fairboard_error(FileTooLarge(limit))
 
 
 def _foreign_form(_error: CSRFError) -> ResponseReturnValue:

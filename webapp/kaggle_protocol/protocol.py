@@ -151,11 +151,6 @@ def _fields(values: Mapping[str, Any]) -> Fields:
     return validated(Fields, {name: value for name, value in values.items() if value not in (None, "")})
 
 
-def not_offered(what: str) -> ResponseReturnValue:
-    """Return the response to a call of an unsupported feature."""
-    return errors.answer(501, name="not_implemented", message=f"{what} Fairboard does not support this.")
-
-
 def address(endpoint: str, **values: Any) -> str:
     """Return an absolute URL with the host that the command used."""
     scheme = "http" if request.host == LOCALHOST else request.scheme
@@ -200,8 +195,9 @@ def introspect_token() -> ResponseReturnValue:
 
 @blueprint.post("/<area>.<service>/<method>")
 def other_method(area: str, service: str, method: str) -> ResponseReturnValue:
-    """Reject calls to other services, such as datasets, notebooks or forums."""
-    return not_offered(f"{area.capitalize()} ({method}):")
+    """Reject calls of other methods, such as those for datasets, notebooks or forums."""
+    message = f"{area.capitalize()} ({method}): Fairboard does not support this."
+    return errors.answer(501, name="not_implemented", message=message)
 
 
 @COMMAND.read("", None, endpoint="show", page="competitions/kaggle.html")

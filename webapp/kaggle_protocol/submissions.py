@@ -30,7 +30,6 @@ from webapp.kaggle_protocol.protocol import (
     act,
     address,
     blueprint,
-    not_offered,
     page_address,
     read,
     time_text,
@@ -65,7 +64,7 @@ def start_submission_upload(sent: Fields) -> ResponseReturnValue:
             raise refused
         limit_bytes = accepting.size_cap(state.competition)
         if size_bytes > limit_bytes:
-            raise FileTooLarge(size_bytes, limit_bytes)
+            raise FileTooLarge(limit_bytes)
         token, forgotten = announced.announce(
             session,
             user=g.user,
@@ -144,12 +143,6 @@ def create_submission(sent: Fields) -> ResponseReturnValue:
     kind = "test submission" if g.organizer_role else "submission"
     message = f"Successfully submitted to {competition.title} as {kind} #{accepted.submission.id}.\n"
     return {"message": message, "ref": accepted.submission.id}
-
-
-@act("CreateCodeSubmission")
-def create_code_submission(sent: Fields) -> ResponseReturnValue:
-    """Reject code submissions, because notebooks are not supported."""
-    return not_offered("Code submissions are not supported. Upload a file with predictions instead.")
 
 
 @read(

@@ -123,7 +123,7 @@ def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
     """Return the page with the entered text or, for the page's script, only the rendered reason."""
     g.error_name, status, headers = error.public_name, errors.status_of(error), errors.headers_of(error)
     if not errors.wants_json():
-        return submission_list.submission_list.page(error, slug=slug), status, headers  # type: ignore[return-value]
+        return submission_list.submission_list.refused(error, slug=slug)
     with reading() as session:
         state = situation_in(session, slug)
     shown = render_template("submissions/refusal.html", **submission_list.context(state, error))

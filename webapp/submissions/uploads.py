@@ -113,7 +113,7 @@ def received_file() -> FileStorage:
         raise Refusal("file_missing", ErrorKind.INVALID, message)
     size_bytes = file.stream.seek(0, os.SEEK_END)
     if size_bytes > g.file_limit_bytes:
-        raise FileTooLarge(size_bytes, g.file_limit_bytes)
+        raise FileTooLarge(g.file_limit_bytes)
     file.stream.seek(0)
     return file
 

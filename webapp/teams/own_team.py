@@ -305,11 +305,11 @@ def ask_to_merge(act: Act, sent: Named) -> None:
     "/team/mergers/<int:request_id>/<any(accept, refuse, withdraw):verb>",
     form="answer_merge",
     back=team,
-    done={
+    done=lambda _, verb, **__: {
         "accept": "Teams merged.",
         "refuse": "Merge request declined.",
         "withdraw": "Merge request withdrawn.",
-    },
+    }[verb],
 )
 def answer_merger(act: Act, sent: Confirmation, request_id: int, verb: str) -> None:
     """Accept, decline (`refuse`) or withdraw a merge request. A merger cannot be undone."""
