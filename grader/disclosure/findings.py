@@ -1,8 +1,9 @@
 """Hidden values of a solution, and the findings of a data file about them."""
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,72 +23,64 @@ class TargetKind(enum.StrEnum):
 
 
 class Target(NamedTuple):
-    """A hidden column: its kind and name, and the code of each row's class, or the rank of its number."""
+    """A hidden column: its kind and name, and the code of each row's value in ascending order."""
 
     kind: TargetKind
     name: str
     codes: NDArray[np.intp]
-    is_number: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Hidden:
-    """The ids of a solution and its hidden columns as classes."""
+    """The ids of a solution and its hidden columns by kind and name.
+
+    The values are floating-point numbers, of which NaN is a blank, or classes.
+    """
 
     ids: Sequence[str]
-    targets: tuple[Target, ...]
+    columns: Mapping[TargetKind, Mapping[str, NDArray[Any] | Sequence[str]]]
 
-    @classmethod
-    def of(
-        cls,
-        ids: Sequence[str],
-        *,
-        labels: Mapping[str, NDArray[np.float64] | Sequence[str]],
-        identities: Mapping[str, NDArray[np.float64]],
-        usage: NDArray[np.int8],
-    ) -> "Hidden":
-        """Return the hidden columns. Labels are numbers or classes, and a blank identity is NaN."""
-        columns: dict[TargetKind, Mapping[str, Any]] = {
-            TargetKind.LABEL: labels,
-            TargetKind.IDENTITY: identities,
-            TargetKind.USAGE: {"Usage": usage.astype(str).tolist()},
-        }
-        targets = [
-            Target(kind, name, *each)
-            for kind, named in columns.items()
+    @cached_property
+    def targets(self) -> list[Target]:
+        """The targets of all columns; a column of fractions or of few classes has several."""
+        return [
+            Target(kind, name, codes.astype(np.intp))
+            for kind, named in self.columns.items()
             for name, values in named.items()
-            for each in _coded(values)
+            for codes in _coded(np.asarray(values))
         ]
-        return cls(ids, tuple(targets))
 
 
-def _coded(values: NDArray[np.float64] | Sequence[str]) -> list[tuple[NDArray[np.intp], bool]]:
-    """Return a column as classes, as ranks of numbers or, from 0 to 1, as whether it reaches a threshold."""
-    if not isinstance(values, np.ndarray):
-        names, codes = np.unique(np.array(values, object).astype(str), return_inverse=True)
-        single = range(names.size) if 2 < names.size <= FEW_CLASSES else ()
-        return [(each.astype(np.intp), False) for each in (codes, *(codes == code for code in single))]
-    numbers = values[np.isfinite(values)]
-    if numbers.size and (numbers.min() < 0 or numbers.max() > 1):
-        return [(np.unique(values, return_inverse=True)[1], True)]
-    return [(each.astype(np.intp), False) for each in (values >= THRESHOLD, values > 0)]
+def _coded(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield the codes of a column, of each of few classes or, for values from 0 to 1, of two thresholds."""
+    is_number = values.dtype.kind == "f"
+    if is_number and np.nanmin(values, initial=0) >= 0 and np.nanmax(values, initial=0) <= 1:
+        yield values >= THRESHOLD
+        yield values > 0
+        return
+    distinct, codes = np.unique(values if is_number else values.astype(str), return_inverse=True)
+    yield codes
+    for code in range(distinct.size) if 2 < distinct.size <= FEW_CLASSES else ():
+        yield codes == code
 
 
-class Disclosure(NamedTuple):
+@dataclass(frozen=True)
+class Disclosure:
     """A column that discloses hidden values.
 
     `table` is the table's path in the file, which is empty if the file is a single table. `column` is the
-    column's name or `ORDER`. `names` are the solution columns with which it agrees in `rows` compared rows.
+    column's name or `ORDER`. `name` is the solution column with which it agrees in `rows` compared rows.
     """
 
     table: str
     column: str
     kind: TargetKind
-    names: tuple[str, ...]
+    name: str
     rows: int
 
 
-class Unopened(NamedTuple):
+@dataclass(frozen=True)
+class Unopened:
     """A part of a file that could not be checked; `name` is its path, which is empty for the whole file."""
 
     name: str
@@ -105,11 +98,3 @@ class Examined:
     disclosures: Sequence[Disclosure] = ()
     unopened: Sequence[Unopened] = ()
     preview: dict[str, Any] | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as JSON data."""
-        return {
-            "disclosures": [each._asdict() for each in self.disclosures],
-            "unopened": [each._asdict() for each in self.unopened],
-            "preview": self.preview,
-        }

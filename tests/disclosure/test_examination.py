@@ -33,7 +33,12 @@ LABEL, IDENTITY, SPLIT = (
 
 @pytest.fixture(scope="module")
 def hidden():
-    return Hidden.of(IDS, labels={"toxicity": LABELS}, identities={"muslim": MUSLIM}, usage=USAGE)
+    return with_labels({"toxicity": LABELS}, {"muslim": MUSLIM})
+
+
+def with_labels(labels, identities=None):
+    columns = {TargetKind.LABEL: labels, TargetKind.IDENTITY: identities or {}}
+    return Hidden(IDS, columns | {TargetKind.USAGE: {"Usage": USAGE}})
 
 
 def frame(**columns):
@@ -47,7 +52,7 @@ def csv(table, **options):
 def found(hidden, data):
     examined = examine(io.BytesIO(data), [hidden])
     assert not examined.unopened
-    return {(each.kind, name) for each in examined.disclosures for name in each.names}
+    return {(each.kind, each.name) for each in examined.disclosures}
 
 
 def zipped(**files):
@@ -131,12 +136,10 @@ def test_agreement_of_a_few_rows_passes_but_not_of_many(hidden):
 
 def test_second_solution_is_also_searched_for():
     values = [RANDOM.random(ROWS).round() for _ in "ab"]
-    both = [
-        Hidden.of(IDS, labels={"y": each}, identities={}, usage=np.ones(ROWS, np.int8)) for each in values
-    ]
+    both = [with_labels({"y": each}) for each in values]
     for each in values:
-        (told,) = examine(io.BytesIO(csv(frame(x=each))), both).disclosures
-        assert (told.column, told.names) == ("x", ("y",))
+        (disclosure,) = examine(io.BytesIO(csv(frame(x=each))), both).disclosures
+        assert (disclosure.column, disclosure.name) == ("x", "y")
 
 
 @pytest.mark.parametrize(
@@ -168,24 +171,24 @@ def test_empty_file_discloses_nothing(hidden):
 
 CITIES = np.random.default_rng(8).choice([f"city {number}" for number in range(300)], ROWS)
 NUMBERS = np.random.default_rng(9).lognormal(3, 2, ROWS)
+STARS = RANDOM.choice([1.0, 2.0, 3.0, 4.0, 5.0], ROWS)
 
 
 @pytest.mark.parametrize(
-    ("column", "is_found"),
+    ("column", "copied"),
     [
-        (CITIES, True),
-        (np.char.upper(CITIES), True),
-        (NUMBERS.round(1), True),
-        (-np.log(NUMBERS), True),
-        (np.where(np.arange(ROWS) % 101 == 0, 0, NUMBERS), True),
-        (NUMBERS * np.random.default_rng(10).lognormal(0, 0.5, ROWS), False),
+        (CITIES, {"city"}),
+        (np.char.upper(CITIES), {"city"}),
+        (NUMBERS.round(1), {"price"}),
+        (-np.log(NUMBERS), {"price"}),
+        (np.where(np.arange(ROWS) % 101 == 0, 0, NUMBERS), {"price"}),
+        (NUMBERS * np.random.default_rng(10).lognormal(0, 0.5, ROWS), set()),
+        (6 - STARS, {"stars"}),
     ],
 )
-def test_copies_of_many_classes_and_of_numbers_are_found(column, is_found):
-    names = {"city"} if column.dtype.kind in "Ui" else {"price"}
-    labels = {"city": CITIES.tolist(), "price": NUMBERS}
-    told = found(Hidden.of(IDS, labels=labels, identities={}, usage=USAGE), csv(frame(x=column)))
-    assert {name for kind, name in told if kind is TargetKind.LABEL} == (names if is_found else set())
+def test_copies_of_many_classes_and_of_numbers_are_found(column, copied):
+    disclosed = found(with_labels({"city": CITIES, "price": NUMBERS, "stars": STARS}), csv(frame(x=column)))
+    assert {name for kind, name in disclosed if kind is TargetKind.LABEL} == copied
 
 
 def test_preview_has_the_first_rows_and_the_statistics_of_the_columns(hidden):

@@ -6,7 +6,7 @@ whenever a solution or the file changes. For the release to participants, see `f
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -34,7 +34,6 @@ from grader.services.site.outbox import Notice
 BROKEN = "its check failed"
 CHECK = Actor(None, "check")
 WITHOUT_PREVIEW = (".py", ".ipynb", ".md", ".txt")  # The check tries to read any text file as a table.
-SHOWN_NAMES = 3
 # For each kind of hidden values: its name in messages, and what participants get by the release of a file.
 _KINDS = {
     TargetKind.LABEL: ("the label", "the labels (anyone who submits them gets a perfect score)"),
@@ -73,7 +72,7 @@ def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
 
 def _settle(act: Act, file: DataFile, examined: Examined, key: str) -> None:
     before = file.check_state
-    file.findings, file.check_key = examined.as_dict(), key
+    file.findings, file.check_key = asdict(examined), key
     covering = covered(file)
     if not covering:
         file.check_state = DataCheckState.PASSED
@@ -239,9 +238,7 @@ def _disclosed(disclosure: Mapping[str, Any]) -> str:
     is_order = disclosure["column"] == ORDER
     place = f"{ORDER.capitalize()}{within}" if is_order else f"Column {disclosure['column']!r}{within}"
     kind, _ = _KINDS[TargetKind(disclosure["kind"])]
-    left = len(disclosure["names"]) - SHOWN_NAMES
-    names = ", ".join(disclosure["names"][:SHOWN_NAMES]) + (f" and {left} more" if left > 0 else "")
-    return f"{place} agrees with {kind} {names} ({disclosure['rows']:,} rows)"
+    return f"{place} agrees with {kind} {disclosure['name']} ({disclosure['rows']:,} rows)"
 
 
 def preview_of(file: DataFile) -> Mapping[str, Any] | None:
@@ -251,5 +248,5 @@ def preview_of(file: DataFile) -> Mapping[str, Any] | None:
 
 def covered(file: DataFile) -> set[str]:
     """Return the disclosures that a release allows; "unopened" stands for parts that were not checked."""
-    disclosed = {f"{each['kind']}: {name}" for each in file.findings["disclosures"] for name in each["names"]}
+    disclosed = {f"{each['kind']}: {each['name']}" for each in file.findings["disclosures"]}
     return disclosed | ({"unopened"} if file.findings["unopened"] else set())

@@ -21,6 +21,7 @@ from grader.visibility import Phase
 MAX_BYTES = 2_000_000_000
 MAX_COUNT = 100
 DESCRIPTION_MAX_LENGTH = 500
+SHOWN_FINDINGS = 3
 SAMPLE_SUBMISSION = "sample_submission.csv"
 
 _NAME = re.compile(r"[\w][\w .()+-]{0,199}")
@@ -163,7 +164,7 @@ def faults(session: Session, *, competition: Competition) -> list[Fault]:
         if file.name in waiting:
             text = f"{file.name} is still being checked. Try again in a few minutes."
         elif file.check_state is DataCheckState.HELD:
-            names = "; ".join(checks.found_in(file).sentences[: checks.SHOWN_NAMES])
+            names = "; ".join(checks.found_in(file).sentences[:SHOWN_FINDINGS])
             text = f"{file.name} is held back: {names}. Remove it, or confirm its release."
         else:
             continue

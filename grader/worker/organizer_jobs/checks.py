@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader import db
 from grader.crash_points import reach
-from grader.disclosure.findings import Examined, Hidden
+from grader.disclosure.findings import Examined, Hidden, TargetKind
 from grader.errors import OrganizerError
 from grader.files import (
     ColumnGuess,
@@ -246,7 +246,8 @@ def _hidden(work: Work, solution: SolutionRow) -> Hidden:
     if truth.targets:
         names = [each["column"] for each in solution.report["targets"]]
         labels = dict(zip(names, truth.as_written().values(), strict=False))
-    return Hidden.of(list(row_ids), labels=labels, identities=truth.identities, usage=truth.usage)
+    columns: Any = {TargetKind.LABEL: labels, TargetKind.IDENTITY: truth.identities}
+    return Hidden(list(row_ids), columns | {TargetKind.USAGE: {"Usage": truth.usage}})
 
 
 def _examined(work: Work, file: DataFile, hidden: Sequence[Hidden]) -> Examined:

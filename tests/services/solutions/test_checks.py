@@ -96,7 +96,7 @@ def test_solution_as_a_data_file_is_never_released(service, table):
     assert found.check_state is DataCheckState.HELD
     with refused("being_checked"):
         data_files.require_given_out(competition, found)
-    kinds = {(each["kind"], name) for each in found.findings["disclosures"] for name in each["names"]}
+    kinds = {(each["kind"], each["name"]) for each in found.findings["disclosures"]}
     assert {("label", "toxicity"), ("identity", "female"), ("Usage", "Usage")} <= kinds
     (entry,) = audited(service, "data.hold")
     assert any("agrees with the label toxicity" in sentence for sentence in entry.after["discloses"])
