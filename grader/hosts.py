@@ -9,9 +9,6 @@ PORTS = {"http": 80, "https": 443}
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 _EXAMPLE = "https://fairboard.example.org"
-# An address as proxies write it: with quotes, or with a port.
-_V4 = re.compile(r"([0-9.]+)(?::[0-9]{1,5})?")
-_V6 = re.compile(r"\[([0-9A-Fa-f:.]+)(?:%[^\]]*)?\](?::[0-9]{1,5})?")
 
 
 def ascii_name(host: str) -> str:
@@ -65,10 +62,10 @@ def client_address(peer: str, forwarded_for: str, *, proxies: int) -> str:
     entries = forwarded_for.split(",")
     if not 0 < proxies <= len(entries):
         return peer
-    text = entries[-proxies].strip().strip('"')
-    match = _V4.fullmatch(text) or _V6.fullmatch(text)
+    text = entries[-proxies].strip().strip('"')  # as some proxies write it; it may also have a port
     with suppress(ValueError):
-        return str(ip_address(match[1] if match else text.partition("%")[0]))
+        host = text if text.count(":") > 1 and "[" not in text else urlsplit(f"//{text}").hostname or ""
+        return str(ip_address(host.partition("%")[0]))
     return peer
 
 

@@ -22,7 +22,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from grader import identity_providers
 from grader.hosts import ascii_host, origin
 from grader.identity_providers import Provider, SignUp
-from grader.text import is_elsewhere, not_a_path
+from grader.text import require_local
 
 PREFIX = "FAIRBOARD_"
 _FILE = "_FILE"
@@ -217,8 +217,7 @@ class Settings(BaseSettings):
     @field_validator("data_dir", "cache_dir")
     @classmethod
     def _on_this_machine(cls, folder: Path | None) -> Path | None:
-        if folder is not None and is_elsewhere(str(folder)):
-            raise ValueError(not_a_path(str(folder)).rstrip("."))
+        require_local(str(folder or ""))
         return folder
 
     @field_validator("database_url", "broker_url", "storage_url")
@@ -367,8 +366,7 @@ def backup_target(target: str) -> str:
         if not urlsplit(target).netloc:
             raise ValueError("expected a folder or s3://bucket/prefix")
         return target.rstrip("/")
-    if is_elsewhere(target):
-        raise ValueError(not_a_path(target).rstrip("."))
+    require_local(target)
     return str(Path(target).absolute())
 
 

@@ -19,14 +19,6 @@ _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 LONGEST_QUOTE = 48
 _MARKUP = re.compile(r"[\\`*\[\]<|]")
 _PLAIN_WORD = re.compile(rf"[A-Za-z0-9_.-]{{1,{LONGEST_QUOTE}}}")
-_NAMES = {
-    0x00A0: "no-break space",
-    0x200B: "zero-width space",
-    0x200C: "zero-width non-joiner",
-    0x200D: "zero-width joiner",
-    0x2060: "word joiner",
-    0xFEFF: "byte order mark",
-}
 _NUMBER = re.compile(r"[+-]?[\d,.]+|")
 # Characters that spreadsheets interpret as the start of a formula, including full-width forms, and whitespace
 # that they skip before a formula.
@@ -98,8 +90,8 @@ def _escape(char: str) -> str:
 
 
 def character(char: str) -> str:
-    """Describe a character by its code point, such as ``U+00A0 (no-break space)``."""
-    name = _NAMES.get(ord(char))
+    """Describe a character by its code point and name, such as ``U+00A0 (no-break space)``."""
+    name = unicodedata.name(char, "").lower()
     return f"U+{ord(char):04X}" + (f" ({name})" if name else "")
 
 
@@ -113,7 +105,7 @@ def counted(count: int, noun: str, *, at_least: bool = False) -> str:
     return f"{'at least ' if at_least else ''}{count:,} {plural(noun, count)}"
 
 
-def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, total: int | None = None) -> str:
+def listed(names: Sequence[str], *, most: int = 5, total: int | None = None) -> str:
     """Join at most `most` names for use in a sentence, and count the rest.
 
     `names` may contain only the first of `total` names.
@@ -122,7 +114,7 @@ def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, tot
     left_out = (len(names) if total is None else total) - len(shown)
     if left_out:
         shown.append(f"{left_out:,} more")
-    return f" {conjunction} ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
@@ -135,16 +127,10 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
-def in_markdown(text: str) -> str:
-    """Return a text as one line that Markdown shows literally, also in a cell of a table."""
-    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
-
-
-def markdown_table(lines: Sequence[Sequence[str]], ruler: Sequence[str] = ()) -> str:
-    """Return lines, of which the first contains the headings, as a Markdown table."""
-    heading, *body = ([in_markdown(cell) for cell in line] for line in lines)
-    rows = (heading, ruler or ["---"] * len(heading), *body)
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+def markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    """Return lines of literal text, of which the first contains the headings, as a Markdown table."""
+    heading, *body = ([_MARKUP.sub(r"\\\g<0>", " ".join(cell.split())) for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(row)} |\n" for row in (heading, ["---"] * len(heading), *body))
 
 
 def megabytes(size: int) -> str:
@@ -187,26 +173,13 @@ def utc(time: datetime) -> datetime:
         raise ValueError("must be in the years 1 to 9999 (UTC)") from None
 
 
-def is_elsewhere(path: str) -> bool:
-    """Return whether a text that was given as a path is a URL or refers to another machine.
+def require_local(path: str) -> None:
+    """Raise ValueError for a path that is a URL, also one that was normalized, or refers to another machine.
 
-    Returns
-    -------
-    bool
-        True also for ``file:`` URLs, URLs that were normalized as paths (``s3:/bucket``) and ``user@host:x``.
-        Write a local path with such a name as ``./s3:/bucket``.
-
-    Examples
-    --------
-    >>> [is_elsewhere(path) for path in ("s3://bucket/x", "backup@host:/srv", "/srv/x", "./s3:/bucket")]
-    [True, True, False, False]
+    A local path with such a name can be written as ``./s3:/bucket``.
     """
-    return _ELSEWHERE.match(path.strip()) is not None
-
-
-def not_a_path(path: str) -> str:
-    """Return the error message for a path that is a URL or a remote address."""
-    return f"{path!r} is a URL or a remote address. Use a path on this machine, such as /srv/fairboard."
+    if _ELSEWHERE.match(path.strip()):
+        raise ValueError(f"{path!r} is a URL or a remote address, not a path such as /srv/fairboard")
 
 
 def is_system_file(name: str) -> bool:
