@@ -92,7 +92,9 @@ class Receipt:
     def from_json(cls, text: str | bytes) -> "Receipt":
         """Parse a receipt from the output of `to_json`; raise InvalidReceipt if it is invalid."""
         try:
-            return _receipt(json.loads(text))
+            receipt = _receipt(json.loads(text))
+            receipt.to_json().encode()  # a text with half of a character could not be shown
+            return receipt
         except UNREADABLE as error:
             raise InvalidReceipt("The file is not a Fairboard score receipt.") from error
 

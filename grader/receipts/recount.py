@@ -61,7 +61,7 @@ class RecountSettings:
         return cls(
             identities=tuple(data["identities"]),
             power=float(metric["power"]),
-            weights={term: Fraction(metric["weights"][term]) for term in TERMS},
+            weights={term: Fraction(float(metric["weights"][term])) for term in TERMS},
             label_threshold=float(metric["label_threshold"]),
             identity_threshold=float(metric["identity_threshold"]),
             skips_undefined=metric["undefined"] == "skip",

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fairboard.interface import Exactness, UnsuitablePredictions, UnsuitableTruth
-from grader.errors import OrganizerError
+from fairboard.interface import Exactness, UnsuitableTruth
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.files import FileRejected, Solution, guess_columns, read_solution, read_submission
 from grader.files.solution.canonical_form import canonical_table, commitment_to, digest_of
 from grader.files.solution.columns import SPLITS
@@ -25,43 +25,30 @@ from grader.scored_files import columns_of, read_for_settings, read_truth
 
 METRIC_CODE_VERSION = "1"
 ONE_TARGET = "target"
-_RELATIVE = 1e-12
-_PUBLISHED = "Use the published solution."
-
-
-class UnsuitableSolution(OrganizerError):
-    """The columns of the solution are not those from which the receipt was created."""
-
-    public_name = "unsuitable_solution"
-
-
-class NonceNeeded(OrganizerError):
-    """The receipt does not contain the nonce for its commitment to the solution."""
-
-    public_name = "nonce_needed"
-    message = (
-        "The receipt was created before the solution was published, so it does not contain the nonce of its "
-        "commitment. Specify --nonce solution-nonce.txt, the nonce that is published with the solution."
-    )
+_LEEWAY = 1e-12
+_NO_NONCE = (
+    "The receipt was created before the solution was published, so it does not contain the nonce of its "
+    "commitment. Specify --nonce solution-nonce.txt, the nonce that is published with the solution."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
     """A comparison of the `expected` value in the receipt with the value `found` in the files.
 
-    Numbers may differ by `leeway`, which is not 0 only for sums of numbers of the rows.
+    Sums of numbers of the rows are not exact, because the last bits of logarithms depend on the machine.
     """
 
     what: str
     expected: Any
     found: Any
-    leeway: float = 0.0
+    is_exact: bool = True
 
     @property
     def holds(self) -> bool:
-        """Whether both values are identical to the last bit, or within the leeway."""
-        if self.leeway and isinstance(self.expected, float):
-            return math.isclose(self.expected, self.found, rel_tol=0, abs_tol=self.leeway)
+        """Whether both values are identical to the last bit or, if they are not exact, almost equal."""
+        if not self.is_exact and isinstance(self.expected, float) and isinstance(self.found, float):
+            return math.isclose(self.expected, self.found, rel_tol=_LEEWAY, abs_tol=_LEEWAY)
         return bool(self.expected == self.found)
 
 
@@ -77,12 +64,11 @@ def verify(
     ------
     FileRejected
         If a file cannot be scored.
-    UnsuitableSolution
-        If the solution has other columns than the published one, and the receipt does not name them.
+    OrganizerRefusal
+        If the solution has other columns than the published one, and the receipt does not name them, or if
+        neither the arguments nor the receipt contain the nonce for a given solution.
     InvalidReceipt
         If the receipt was created by another version of the metric code, or has values of a wrong type.
-    NonceNeeded
-        If a solution is given, but neither the arguments nor the receipt contain the nonce.
     """
     checks = []
     if submission is not None:
@@ -90,11 +76,10 @@ def verify(
         checks.append(Recheck("sha256 of the submission", receipt.file, sha256))
     if solution is None:
         return checks
-    if nonce is None:
-        if receipt.nonce is None:
-            raise NonceNeeded
-        nonce = bytes.fromhex(receipt.nonce)
+    if nonce is None and receipt.nonce is None:
+        raise OrganizerRefusal("nonce_needed", ErrorKind.CONFLICT, _NO_NONCE)
     try:
+        nonce = bytes.fromhex(receipt.nonce) if nonce is None else nonce
         if registry.is_default(receipt.metric_settings):
             checks += _verify_bias(receipt, submission, solution, nonce)
         else:
@@ -105,6 +90,12 @@ def verify(
     except UNREADABLE as error:
         raise InvalidReceipt("A value of the receipt is missing or has a wrong type.") from error
     return checks
+
+
+def _unsuitable(reason: str) -> OrganizerRefusal:
+    return OrganizerRefusal(
+        "unsuitable_solution", ErrorKind.CONFLICT, f"{reason} Use the published solution."
+    )
 
 
 def _of_commitment(receipt: Receipt, digest: str, nonce: bytes) -> Recheck:
@@ -145,10 +136,10 @@ def _solution(receipt: Receipt, data: bytes) -> Solution:
     if header == ["id", "label", *names, "Usage"]:
         label, identities = "label", tuple(names)
     if label is None or identities is None:
-        raise UnsuitableSolution(f"The receipt does not contain the names of the columns. {_PUBLISHED}")
+        raise _unsuitable("The receipt does not contain the names of the columns.")
     solution = read_solution(data, label=label, identities=identities)
     if solution.usage is None:
-        raise UnsuitableSolution(f"The solution has no column Usage. {_PUBLISHED}")
+        raise _unsuitable("The solution has no column Usage.")
     return solution
 
 
@@ -215,7 +206,7 @@ def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[
     target = None if options.columns else ONE_TARGET
     truth = read_truth(data, settings["name"], options, target=target, groups=settings["groups"])
     if truth.usage is None:
-        raise UnsuitableSolution(f"The solution has no column Usage. {_PUBLISHED}")
+        raise _unsuitable("The solution has no column Usage.")
     predicted = metric.encode(read_for_settings(submission, truth.row_ids, settings).columns)
     is_exact = about.exactness is Exactness.COUNTS
     decimals = DECIMALS if receipt.decimals is None else receipt.decimals
@@ -223,20 +214,18 @@ def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[
         rows = np.flatnonzero(np.isin(truth.usage, SPLITS[name]))
         try:
             found = metric.score(metric.prepare(truth.columns, rows), predicted)
-        except (UnsuitableTruth, UnsuitablePredictions) as error:
+        except UnsuitableTruth as error:
             yield Recheck(f"{name} score as shown", split.shown, f"undefined ({error})")
             continue
         if split.score is not None:
             stored = _values(split.score, split.terms or {}, split.groups or {})
             values = _values(found.score, found.terms, found.groups)
             for key in stored | values:
-                value = values.get(key)
-                leeway = 0.0 if is_exact or value is None else _RELATIVE * max(1.0, abs(value))
-                yield Recheck(f"{name} {key}", stored.get(key), value, leeway)
+                yield Recheck(f"{name} {key}", stored.get(key), values.get(key), is_exact)
         if is_exact and split.evidence is not None:
             evidence = json.loads(json.dumps(found.evidence))
             yield Recheck(f"{name} evidence", split.evidence, evidence)
-        leeway = 0.0 if is_exact else _RELATIVE * max(1.0, abs(found.score))
+        leeway = 0.0 if is_exact else _LEEWAY * max(1.0, abs(found.score))
         # A score within the leeway may be displayed as a neighbouring value.
         possible = {shown(found.score + each, decimals) for each in (leeway, -leeway)}
         text = split.shown if split.shown in possible else shown(found.score, decimals)

@@ -67,7 +67,7 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
         if check in hashes or check.what.endswith("score as shown"):
             click.echo(f"{check.what}: {check.found}")
     click.echo(f"{counted(len(checks), 'value')} compared; all match the receipt.")
-    if any(check.leeway for check in checks):
+    if not all(check.is_exact for check in checks):
         click.echo("Sums, and values computed from them, match within 1e-12.")
     if is_python(parsed.metric_settings):
         click.echo(
