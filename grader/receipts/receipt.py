@@ -93,10 +93,10 @@ class Receipt:
         """Parse a receipt from the output of `to_json`; raise InvalidReceipt if it is invalid."""
         try:
             receipt = _receipt(json.loads(text))
-            receipt.to_json().encode()  # a text with half of a character could not be shown
-            return receipt
+            receipt.to_json().encode()  # A text with half of a character could not be shown.
         except UNREADABLE as error:
             raise InvalidReceipt("The file is not a Fairboard score receipt.") from error
+        return receipt
 
 
 def _receipt(data: Mapping[str, Any]) -> Receipt:

@@ -76,15 +76,15 @@ def verify(
         checks.append(Recheck("sha256 of the submission", receipt.file, sha256))
     if solution is None:
         return checks
-    if nonce is None and receipt.nonce is None:
+    hexadecimal = receipt.nonce if nonce is None else nonce.hex()
+    if hexadecimal is None:
         raise OrganizerRefusal("nonce_needed", ErrorKind.CONFLICT, _NO_NONCE)
     try:
-        nonce = bytes.fromhex(receipt.nonce) if nonce is None else nonce
         if registry.is_default(receipt.metric_settings):
-            checks += _verify_bias(receipt, submission, solution, nonce)
+            checks += _verify_bias(receipt, submission, solution, hexadecimal)
         else:
             digest = hashlib.sha256(solution).hexdigest()
-            checks.append(_of_commitment(receipt, digest, nonce))
+            checks.append(_of_commitment(receipt, digest, hexadecimal))
             if submission is not None and not registry.is_python(receipt.metric_settings):
                 checks += _verify_named(receipt, submission, solution)
     except UNREADABLE as error:
@@ -98,12 +98,11 @@ def _unsuitable(reason: str) -> OrganizerRefusal:
     )
 
 
-def _of_commitment(receipt: Receipt, digest: str, nonce: bytes) -> Recheck:
-    commitment = commitment_to(digest, nonce.hex())
-    return Recheck("sha256 of the nonce and the solution", receipt.commitment, commitment)
+def _of_commitment(receipt: Receipt, digest: str, nonce: str) -> Recheck:
+    return Recheck("sha256 of the nonce and the solution", receipt.commitment, commitment_to(digest, nonce))
 
 
-def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce: bytes) -> Iterator[Recheck]:
+def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce: str) -> Iterator[Recheck]:
     settings = RecountSettings.from_dict(receipt.metric_settings)
     solution = _solution(receipt, data)
     assert solution.usage is not None  # noqa: S101 (checked by `_solution`)
