@@ -38,16 +38,6 @@ def make_data_folder(settings: Settings) -> None:
         ) from error
 
 
-def require_entry(settings: Settings, rights: int) -> None:
-    """Raise ClickException if this process lacks `rights` (`os.access`) on the data folder."""
-    if not os.access(settings.data_dir, rights):
-        owner = settings.data_dir.stat().st_uid
-        raise click.ClickException(
-            f"The data folder {settings.data_dir} cannot be used: user {os.geteuid()} lacks permissions for "
-            f"it. Run this command as its owner, user {owner}, who needs all permissions (chmod u+rwx)."
-        )
-
-
 def require_disks(settings: Settings) -> None:
     """Raise ClickException if a disk of the installation is read-only or has too little free space."""
     reserve = max(settings.disk_reserve_mb, SMALLEST_RESERVE_MB)

@@ -1,7 +1,6 @@
 """Maintenance commands: backup, restore, migrate, doctor."""
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -10,7 +9,7 @@ import click
 from redis.exceptions import RedisError
 
 from grader import build
-from grader.cli.configuration import installed_settings, require_entry
+from grader.cli.configuration import installed_settings
 from grader.cli.group import CommandGroup
 from grader.cli.installation import failures_in_a_sentence, opened, opened_database, require_database
 from grader.cli.output import CommandOutput, table_of
@@ -205,11 +204,6 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     if not settings.data_dir.is_dir():
         message = f"The data folder {settings.data_dir.absolute()} does not exist. Correct {PREFIX}DATA_DIR."
         yield doctor_checks.alarm("rights", message)
-        return
-    try:
-        require_entry(settings, os.R_OK | os.X_OK)
-    except click.ClickException as error:
-        yield doctor_checks.alarm("rights", error.message)
         return
     yield doctor_checks.ok("version", f"Fairboard {build.describe()}.")
     yield from doctor_checks.of_settings(settings)

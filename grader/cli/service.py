@@ -14,7 +14,6 @@ from grader.cli.configuration import (
     load_settings,
     make_data_folder,
     require_disks,
-    require_entry,
 )
 from grader.cli.parameters import OUTPUT_FILE
 from grader.errors import FairboardError
@@ -61,7 +60,6 @@ def serve(host: str | None, port: int | None) -> None:
     logs.announce("Starting …")
     make_data_folder(settings)
     require_disks(settings)
-    require_entry(settings, os.R_OK | os.W_OK | os.X_OK)
     run_service(settings, announce=logs.announce)
 
 

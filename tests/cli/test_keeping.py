@@ -237,18 +237,6 @@ def test_a_damaged_database_is_reported_in_one_sentence(run, monkeypatch, tmp_pa
     assert "The database cannot be used: file is not a database." in printed
 
 
-@pytest.mark.parametrize("command", [("doctor",), ("serve", "--port", "0")])
-def test_a_data_folder_of_another_user_is_reported_in_one_sentence(run, monkeypatch, tmp_path, command):
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr("os.access", lambda *_: False)
-    result = run(*command)
-    assert result.exit_code == 1
-    assert (
-        f"The data folder {tmp_path} cannot be used: user {os.geteuid()} lacks permissions for it."
-        in result.output
-    )
-
-
 @on_sqlite
 def test_an_unreachable_bucket_is_reported_in_one_sentence(admin, service, monkeypatch):
     service.submit(service.competition())

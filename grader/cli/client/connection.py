@@ -62,10 +62,10 @@ def _command(act: Act, connect: Callable[..., Any], default: str) -> Callable[..
     )
     @json_option
     @wraps(act)
-    def command(site: str | None, as_json: bool, **given: Any) -> None:
-        chosen = {name: given.pop(name) for name in ("competition", "user") if name in given}
-        with failures_in_a_sentence(as_json=as_json), connect(site, **chosen) as client:
-            result = act(client, **given)
+    def command(site: str | None, as_json: bool, **values: Any) -> None:
+        account = {name: values.pop(name) for name in ("competition", "user") if name in values}
+        with failures_in_a_sentence(as_json=as_json), connect(site, **account) as client:
+            result = act(client, **values)
         result.show(as_json=as_json)
 
     return command
@@ -93,13 +93,12 @@ def _organizers_client(site: str | None, user: str | None) -> Iterator[Client]:
 def connected(site: str | None, *, competition: str | None = None) -> Iterator[Client]:
     """Open a client with the user's own token; a stored token is used only for its own server."""
     token = os.environ.get(TOKEN)
-    login = read_login() if site is None or not token else None
-    if site is None and login is None:
+    login = {} if site and token else read_login()
+    if not site and not login:
         raise click.UsageError(f"No site is set. Run `fairboard login`, specify --site, or set {SITE}.")
-    stored = login or {"server": "", "token": ""}
-    address = site_address(stored["server"] if site is None else site)
-    if not token and stored["server"] == address:
-        token = stored["token"]
+    address = site_address(site or login["server"])
+    if not token and login.get("server") == address:
+        token = login["token"]
     if not token:
         raise click.UsageError(
             f"There is no token for {address}. Run `fairboard login {address}`, or set {TOKEN}."
@@ -159,8 +158,8 @@ def login_path() -> Path:
     return Path(click.get_app_dir("fairboard")) / "login.json"
 
 
-def read_login() -> dict[str, str] | None:
-    """Return the stored login, or None if there is none; reject a file that other users can read."""
+def read_login() -> dict[str, str]:
+    """Return the stored login, empty if there is none; reject a file that other users can read."""
     path = login_path()
     try:
         if os.name == "posix" and path.stat().st_mode & 0o077:
@@ -170,7 +169,7 @@ def read_login() -> dict[str, str] | None:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return {name: stored[name] for name in ("server", "token")}
     except FileNotFoundError:
-        return None
+        return {}
     except (ValueError, TypeError, KeyError) as error:
         raise click.ClickException(f"{path} is damaged. Log in again.") from error
 

@@ -42,21 +42,19 @@ def rescore(
     The leaderboards change only after all submissions are scored and you confirm the summary of the changes.
     Without a SOLUTION or an option that replaces it, continue the rescoring in progress.
     """
-    given = [path for path in inputs.values() if path is not None]
-    starts = len(given) + (rollback is not None)
-    if reason.strip() and not starts:
-        raise click.UsageError("--reason requires a SOLUTION, --settings, --metric-file or --rollback.")
-    if starts + drop > 1 or (starts and not reason.strip()) or (preview and (drop or rollback)):
+    is_new = any(inputs.values())
+    starts = len([*filter(None, inputs.values())]) + (rollback is not None)
+    if starts + drop > 1 or bool(starts) != bool(reason.strip()) or (preview and (drop or rollback)):
         raise click.UsageError(
             "Specify at most one of SOLUTION, --settings, --metric-file, --rollback and --drop. All except "
-            "--drop require a --reason. --preview is only for SOLUTION, --settings, --metric-file or the "
-            "rescoring in progress."
+            "--drop require a --reason, and it requires one of them. --preview is only for SOLUTION, "
+            "--settings, --metric-file or the rescoring in progress."
         )
     # --drop itself confirms the action.
     desk, sent = client.organize(slug, confirm=drop or asking(yes=yes)), with_texts(fields)
     if rollback is not None:
         return _switched(desk, rollback, _roll_back(desk, rollback, {"reason": reason, **sent}))
-    number = _begin(desk, reason=reason, **inputs) if given else _preparing(desk)
+    number = _begin(desk, reason=reason, **inputs) if is_new else _preparing(desk)
     if number is None:
         raise Unusable(f"No rescoring of {slug} is in progress.")
     if drop:
