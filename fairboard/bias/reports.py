@@ -75,10 +75,10 @@ class BiasReport:
         """Return a pandas data frame with one row per identity; undefined values are NaN."""
         import pandas as pd
 
-        columns = [field for field in SubgroupReport.__slots__ if field != "name"]
+        columns = SubgroupReport.__slots__
         lines = [[getattr(line, column) for column in columns] for line in self.subgroups]
-        names = pd.Index([line.name for line in self.subgroups], name="identity", dtype=object)
-        return pd.DataFrame(lines, names, columns).astype(dict.fromkeys(CELLS, float))
+        frame = pd.DataFrame(lines, columns=columns).rename(columns={"name": "identity"})
+        return frame.set_index("identity").astype(dict.fromkeys(CELLS, float))
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, used for each split in ``fairboard score --json``."""

@@ -4,15 +4,15 @@ Hann, Kalil and Payne, "Analyzing Identity Mention Bias in Toxic Comment Classif
 the means in section 4.2.
 """
 
-from collections.abc import Iterable
-from typing import Literal, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from fairboard.bias.analysis.data import Data, Predictions, by_label
 from fairboard.bias.analysis.distributions import mean
-from fairboard.bias.prepared import BoolArray, IndexArray, refuse_where
+from fairboard.bias.prepared import BoolArray, refuse_where
 
 Reading = Literal["fractions", "binarized"]
 Unit = Literal["comments", "pairs"]
@@ -69,7 +69,8 @@ def _correlations(data: Data, reading: Reading, labels: pd.DataFrame) -> pd.Data
         identities = identities.fillna(0)
     both = pd.concat([identities, labels], axis=1, ignore_index=True).corr()
     table = both.iloc[: len(data.identities), len(data.identities) :].round(12)  # 0 instead of 1e-17
-    return table.set_axis(_names(data)).set_axis(pd.Index(list(labels), name="label"), axis=1)
+    names = pd.Index([*data.identities], name="identity"), pd.Index(labels.columns, name="label")
+    return table.set_axis(names[0]).set_axis(names[1], axis=1)
 
 
 def _binarized(columns: pd.DataFrame, threshold: float) -> pd.DataFrame:
@@ -102,7 +103,6 @@ def mean_scores(data: Data, predictions: Predictions) -> pd.DataFrame:
                 lines.append((identity, label, of, *(each.size for each in sets), *map(mean, sets)))
     sizes, means = ["subgroup_rows", "background_rows"], ["subgroup_mean", "background_mean"]
     frame = pd.DataFrame(lines, columns=["identity", "label", "of", *sizes, *means])
-    frame[means] = frame[means].astype(float)
     return frame.assign(difference=frame["subgroup_mean"] - frame["background_mean"])
 
 
@@ -124,7 +124,7 @@ def mean_labels(data: Data) -> pd.DataFrame:
             counts = [int(np.count_nonzero(each)) for each in (kept, positive)]
             lines.append((identity, label, *counts, mean(values[kept]), mean(values[positive])))
     columns = ["identity", "label", "rows", "positives", "mean", "mean_of_positives"]
-    return pd.DataFrame(lines, columns=columns).astype({"mean": float, "mean_of_positives": float})
+    return pd.DataFrame(lines, columns=columns)
 
 
 def ppmi(data: Data, unit: Unit = "comments") -> pd.DataFrame:
@@ -162,37 +162,29 @@ def ppmi(data: Data, unit: Unit = "comments") -> pd.DataFrame:
     """
     if unit not in get_args(Unit):
         raise ValueError(f'`unit` must be "comments" or "pairs", not {unit!r}.')
-    mentions, positive = _members(data), _counted(data.positive(label) for label in data.labels)
-    both = pd.DataFrame(mentions @ positive.T, _names(data), pd.Index(data.labels, name="label"))
+    mentions = _counted(data.size, "identity", data.members)
+    positive = _counted(data.size, "label", {label: data.positive(label) for label in data.labels})
+    both = mentions.T @ positive
     if unit == "pairs":
         return ppmi_of_counts(both)
-    considered = _counted(map(data.considered, data.identities))
-    labelled = _counted(map(data.labelled, data.labels))
-    return _ppmi(both, (mentions @ labelled.T) * (considered @ positive.T), considered @ labelled.T)
+    considered = _counted(data.size, "identity", {name: data.considered(name) for name in data.identities})
+    labelled = _counted(data.size, "label", {label: data.labelled(label) for label in data.labels})
+    return _ppmi(both, (mentions.T @ labelled) * (considered.T @ positive), considered.T @ labelled)
 
 
 def ppmi_of_counts(counts: pd.DataFrame) -> pd.DataFrame:
     """Compute the PPMI of pairs from the numbers of rows with each identity (rows) and label (columns)."""
-    return _ppmi(counts, np.outer(counts.sum(axis=1), counts.sum(axis=0)), counts.to_numpy().sum())
+    return _ppmi(counts, np.outer(counts.sum(axis=1), counts.sum()), counts.to_numpy().sum())
 
 
-def _ppmi(counts: pd.DataFrame, expected: IndexArray, total: IndexArray) -> pd.DataFrame:
+def _ppmi(counts: pd.DataFrame, expected: Any, total: Any) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.maximum(np.log(counts.to_numpy() * total / expected), 0)
-    return pd.DataFrame(values, counts.index, counts.columns)
+        return np.log(counts * total / expected).clip(lower=0)
 
 
-def _names(data: Data) -> pd.Index:
-    return pd.Index(list(data.identities), name="identity", dtype=object)
-
-
-def _counted(masks: Iterable[BoolArray]) -> IndexArray:
-    """Return a row of integers for each mask."""
-    return np.array([*masks], np.int64)
-
-
-def _members(data: Data) -> IndexArray:
-    return _counted(data.members.values()).reshape(-1, data.size)
+def _counted(rows: int, kind: str, masks: Mapping[str, BoolArray]) -> pd.DataFrame:
+    """Return masks as columns of 0 and 1, whose products count rows."""
+    return pd.DataFrame(masks, range(rows), dtype=int).rename_axis(columns=kind)
 
 
 def co_mentions(data: Data) -> pd.DataFrame:
@@ -206,8 +198,8 @@ def co_mentions(data: Data) -> pd.DataFrame:
     >>> co_mentions(Data.of({"toxic": [0] * 3}, {"cat": [1, 1, 0], "dog": [1, 0, 0]})).to_numpy().tolist()
     [[2, 1], [1, 1]]
     """
-    mentions, names = _members(data), _names(data)
-    return pd.DataFrame(mentions @ mentions.T, names, names.rename(None))
+    mentions = _counted(data.size, "identity", data.members)
+    return (mentions.T @ mentions).rename_axis(columns=None)
 
 
 def identities_per_row(data: Data) -> pd.Series:
@@ -219,7 +211,8 @@ def identities_per_row(data: Data) -> pd.Series:
     counted = np.full(data.size, data.background == "all")
     for name in data.identities:
         counted |= data.considered(name)
-    counts = np.bincount(_members(data).sum(axis=0)[counted], minlength=1)
+    mentions = sum((each.astype(int) for each in data.members.values()), np.zeros(data.size, int))
+    counts = np.bincount(mentions[counted], minlength=1)
     return pd.Series(counts, name="rows").rename_axis("identities")
 
 

@@ -161,20 +161,13 @@ def scores_of(data: Data, predictions: ArrayLike) -> FloatArray:
 def count(data: Data, predictions: ArrayLike, label: str | None = None) -> dict[str, dict[str, Comparison]]:
     """Return the comparisons of each identity: the five cells and ``"background_auc"``, in its background."""
     scores, positive, labelled = scores_of(data, predictions), data.positive(label), data.labelled(label)
-
-    def counted(names: Collection[str], rows: BoolArray) -> list[tuple[PairCounts, IdentityCounts]]:
-        members = tuple(np.flatnonzero(data.members[name][rows]) for name in names)
-        split = PreparedSplit(positive[rows], tuple(names), (True,) * len(names), members)
+    counted = {}
+    for name, mentions in data.members.items():
+        rows = labelled & data.considered(name)
+        split = PreparedSplit(positive[rows], (name,), (True,), (np.flatnonzero(mentions[rows]),))
         counts = count_pairs(split, scores[rows])
-        return [(counts, identity) for identity in counts.identities]
-
-    if data.background == "all":
-        pairs = counted(data.identities, labelled)
-    else:
-        pairs = [
-            pair for name in data.identities for pair in counted([name], labelled & data.considered(name))
-        ]
-    return {identity.name: _comparisons(counts, identity) for counts, identity in pairs}
+        counted[name] = _comparisons(counts, *counts.identities)
+    return counted
 
 
 def _comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Comparison]:

@@ -14,20 +14,20 @@ LabelClass = Literal["positive", "negative"]
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def mean(values: FloatArray) -> float | None:
-    """Return the mean, or None if there are no values or their sum overflows."""
+def mean(values: FloatArray) -> float:
+    """Return the mean, or NaN if there are no values or their sum overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = float(values.mean()) if values.size else math.nan
-    return found if math.isfinite(found) else None
+        result = float(values.mean()) if values.size else math.nan
+    return result if math.isfinite(result) else math.nan
 
 
-def deviation(values: FloatArray, ddof: int = 1) -> float | None:
-    """Return the standard deviation (denominator n - `ddof`), or None for too few or too large values."""
+def deviation(values: FloatArray, ddof: int = 1) -> float:
+    """Return the standard deviation (denominator n - `ddof`), or NaN for too few or too large values."""
+    if values.size <= ddof or values.min() == values.max():
+        return 0.0 if values.size > ddof else math.nan
     with np.errstate(over="ignore", invalid="ignore"):
-        found = float(values.std(ddof=ddof)) if values.size > ddof else math.nan
-    if values.size > ddof and values.min() == values.max():
-        return 0.0
-    return found if math.isfinite(found) else None
+        result = float(values.std(ddof=ddof))
+    return result if math.isfinite(result) else math.nan
 
 
 def even_edges(predictions: FloatArray, bins: int) -> FloatArray:
@@ -81,8 +81,7 @@ def score_moments(data: Data, predictions: ArrayLike, name: str, label: str | No
         part: [np.count_nonzero(rows), mean(scores[rows]), deviation(scores[rows], 0)]
         for part, rows in _sets(data, name, label).items()
     }
-    frame = pd.DataFrame.from_dict(lines, orient="index", columns=["rows", "mean", "deviation"])
-    return frame.astype({"rows": int, "mean": float, "deviation": float})
+    return pd.DataFrame.from_dict(lines, orient="index", columns=["rows", "mean", "deviation"])
 
 
 def equality_curve(

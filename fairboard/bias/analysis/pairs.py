@@ -94,8 +94,7 @@ def role_scores(
             for each in ROLES:
                 found = scores[kept & (rows["role"] == each).to_numpy()]
                 lines.append((label, name, each, found.size, mean(found), deviation(found)))
-    columns = ["label", "group", "role", "rows", "mean", "deviation"]
-    return pd.DataFrame(lines, columns=columns).astype({"mean": float, "deviation": float})
+    return pd.DataFrame(lines, columns=["label", "group", "role", "rows", "mean", "deviation"])
 
 
 def _rows_of_pairs(pair: Sequence[str], role: Sequence[str], group: Sequence[str] | None) -> pd.DataFrame:

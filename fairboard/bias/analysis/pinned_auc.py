@@ -53,9 +53,9 @@ def pinned_auc(data: Data, predictions: ArrayLike, label: str | None = None) -> 
     >>> float(pinned_auc(data, [0.9, 0.3, 0.4, 0.2]).loc["cat", "value"])
     1.0
     """
-    lines = [expected(cells) for cells in count(data, predictions, label).values()]
-    index = pd.Index(list(data.identities), name="identity", dtype=object)
-    frame = pd.DataFrame(lines, index, ["value", *PARTS, *WEIGHTS, "rows", "reason"])
+    lines = {name: expected(cells) for name, cells in count(data, predictions, label).items()}
+    columns = ["value", *PARTS, *WEIGHTS, "rows", "reason"]
+    frame = pd.DataFrame.from_dict(lines, orient="index", columns=columns).rename_axis("identity")
     return frame.astype(dict.fromkeys(["value", *PARTS, *WEIGHTS], float))
 
 

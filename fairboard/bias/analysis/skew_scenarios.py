@@ -162,22 +162,21 @@ def skew_experiment(
         kept = np.ones(data.size, np.bool_)
         kept[rng.choice(negatives, int(share * negatives.size), replace=False)] = False
         skewed = data.at(kept)
-        after.append(
-            pd.concat({model: _values(skewed, each[kept]) for model, each in scores.items()}, axis=1)
-        )
-    drawn = np.stack([each.to_numpy() for each in after])
-    original = pd.concat({model: _values(data, each) for model, each in scores.items()}, axis=1)
-    parts = {"original": original.to_numpy(), "skewed": drawn.mean(axis=0), "deviation": drawn.std(axis=0)}
-    frames = {part: pd.DataFrame(each, original.index, original.columns) for part, each in parts.items()}
-    found = pd.concat(frames, axis=1).swaplevel(0, 1, axis=1)
-    return found[list(models)].rename_axis(columns=["model", "rows", "metric"])
+        after.append(_values(skewed, {model: each[kept] for model, each in scores.items()}))
+    drawn = pd.concat(after).groupby(level="identity", sort=False)
+    parts = {"original": _values(data, scores), "skewed": drawn.mean(), "deviation": drawn.std(ddof=0)}
+    table = pd.concat(parts, axis=1).swaplevel(0, 1, axis=1)
+    return table[list(models)].rename_axis(columns=["model", "rows", "metric"])
 
 
-def _values(data: Data, predictions: FloatArray) -> pd.DataFrame:
-    """Return the pinned AUC and the bias AUCs of each identity."""
-    lines = {
-        name: [expected(cells).get("value"), *(cells[cell].auc for cell in BIAS_AUCS)]
-        for name, cells in count(data, predictions).items()
-    }
-    columns = ["pinned_auc", *BIAS_AUCS]
-    return pd.DataFrame.from_dict(lines, orient="index", columns=columns, dtype=float).rename_axis("identity")
+def _values(data: Data, models: Mapping[str, FloatArray]) -> pd.DataFrame:
+    """Return the pinned AUC and the bias AUCs of each identity, by model."""
+    tables = {}
+    for model, predictions in models.items():
+        lines = {
+            name: [expected(cells).get("value"), *(cells[cell].auc for cell in BIAS_AUCS)]
+            for name, cells in count(data, predictions).items()
+        }
+        columns = ["pinned_auc", *BIAS_AUCS]
+        tables[model] = pd.DataFrame.from_dict(lines, orient="index", columns=columns, dtype=float)
+    return pd.concat(tables, axis=1).rename_axis("identity")

@@ -52,21 +52,21 @@ def metric_table(data: Data, predictions: ArrayLike, label: str | None = None) -
     >>> metric_table(data, [0.9, 0.3, 0.4, 0.2]).loc["cat", ["size", "bpsn_auc", "positive_aeg"]].tolist()
     [2.0, 1.0, 0.5]
     """
-    lines = []
-    for cells in count(data, predictions, label).values():
+    lines = {}
+    for name, cells in count(data, predictions, label).items():
         inside, background = cells["subgroup_auc"], cells["background_auc"]
-        size = inside.first + inside.second
-        values = [cells[cell].gap if cell in AEGS else cells[cell].auc for cell in CELLS]
-        share = inside.first / size if size else None
-        aucs = [each for each in values[:3] if each is not None]
-        mean = sum(aucs) / 3 if len(aucs) == 3 else None
-        outside = background.first + background.second, background.first
-        lines.append([size, inside.first, share, *values, mean, *outside])
-    index = pd.Index(list(data.identities), name="identity", dtype=object)
-    floats = ("share_positive", *CELLS, "mean_auc")
-    return pd.DataFrame(lines, index, list(COLUMNS)).astype(
-        {column: float if column in floats else int for column in COLUMNS}
-    )
+        lines[name] = {
+            "size": inside.first + inside.second,
+            "positives": inside.first,
+            **{cell: cells[cell].gap if cell in AEGS else cells[cell].auc for cell in CELLS},
+            "background_size": background.first + background.second,
+            "background_positives": background.first,
+        }
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=list(COLUMNS)).rename_axis("identity")
+    table = table.astype(dict.fromkeys(CELLS, float))
+    table["share_positive"] = table["positives"] / table["size"]
+    table["mean_auc"] = table[list(BIAS_AUCS)].mean(axis=1, skipna=False)
+    return table
 
 
 def label_tables(data: Data, predictions: Predictions) -> pd.DataFrame:
