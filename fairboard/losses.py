@@ -75,36 +75,31 @@ def mean_losses(values: Mapping[Key, float], power: float, best: float, amount: 
         sum is `amount`; a worse group never has a smaller loss than a better one. If no group alone improves
         the mean, the distances from the best value are scaled. Empty if all groups have the best value.
     """
-    losses: dict[float, float] = {best: 0.0}
-    improved = _improvements(list(values.values()), power, best)
-    for value in values.values():
-        if value not in losses:
-            losses[value] = improved(value)
+    losses = _improvements(list(values.values()), power, best) if values else {}
     return _scaled({key: losses[value] for key, value in values.items()}, amount) or _scaled(
         {key: abs(best - value) for key, value in values.items()}, amount
     )
 
 
-def _improvements(values: list[float], power: float, best: float) -> Callable[[float], float]:
-    """Return the improvement of the mean as a function of the one value that becomes the best one."""
+def _improvements(values: list[float], power: float, best: float) -> dict[float, float]:
+    """Return the improvement of the mean by the value that alone becomes the best one."""
     # All ratios to the pivot have powers in [0, 1].
     pivot = (max if power > 0 else min)([*values, best])
     if not power or not pivot or math.isinf(power):
-        before = power_mean(values, power) if values else best
-
-        def slowly(value: float) -> float:
+        before, means = power_mean(values, power), dict[float, float]()
+        for value in set(values):
             others = values.copy()
             others.remove(value)
-            return abs(power_mean([*others, best], power) - before)
+            means[value] = power_mean([*others, best], power)
+    else:
 
-        return slowly
-    total = math.fsum((value / pivot) ** power for value in values)
-    highest = (best / pivot) ** power
+        def mean(powers: float) -> float:
+            return float(pivot * (max(powers, 0.0) / len(values)) ** (1 / power))
 
-    def mean(powers: float) -> float:
-        return float(pivot * (max(powers, 0.0) / len(values)) ** (1 / power))
-
-    return lambda value: abs(mean(total - (value / pivot) ** power + highest) - mean(total))
+        total, highest = math.fsum((value / pivot) ** power for value in values), (best / pivot) ** power
+        before = mean(total)
+        means = {value: mean(total - (value / pivot) ** power + highest) for value in set(values)}
+    return {value: abs(mean - before) for value, mean in means.items()} | {best: 0.0}
 
 
 def _scaled(parts: Mapping[Key, float], amount: float) -> dict[Key, float]:

@@ -93,6 +93,11 @@ class PairCounts:
         return cls(data["rows"], data["positives"], data["overall_wins"], identities)
 
 
+def hanley_mcneil(auc: float) -> tuple[float, float]:
+    """Return the variances of the share of negative rows below a positive one, and of the reverse."""
+    return 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
+
+
 class Comparison(NamedTuple):
     """The pairs that one set of rows wins against another.
 
@@ -129,7 +134,7 @@ class Comparison(NamedTuple):
         """
         smaller = min(self.first, self.second)
         auc = ((self.auc or 0.0) * smaller + 1) / (smaller + 2)
-        of_first, of_second = auc / (2 - auc) - auc * auc, 2 * auc * auc / (1 + auc) - auc * auc
+        of_second, of_first = hanley_mcneil(auc)
         variance = auc * (1 - auc) + (self.first - 1) * of_first + (self.second - 1) * of_second
         return math.sqrt(variance / self.pairs)
 

@@ -1,14 +1,15 @@
-"""Standard errors of the bias score: influences of rows, and the error expected from a solution."""
+"""Standard errors of the bias score: influences of rows, and the error expected of a difference."""
 
 import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from fairboard.bias.counts import hanley_mcneil
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.prepared import BoolArray, FloatArray, IndexArray, PreparedSplit
 from fairboard.bias.reports import BiasReport
-from fairboard.bias.subgroups import BIAS_AUCS, BiasAuc
+from fairboard.bias.subgroups import BIAS_AUCS
 from fairboard.ranks import RankArray
 
 ASSUMED_AUC = 0.9
@@ -77,7 +78,7 @@ def _add(
     return True
 
 
-def _slopes(values: BiasReport, term: BiasAuc, settings: MetricSettings) -> Mapping[str, float]:
+def _slopes(values: BiasReport, term: str, settings: MetricSettings) -> Mapping[str, float]:
     """Return the derivatives of a power mean by identity; empty if the mean is not differentiable."""
     aucs = {line.name: getattr(line, term) for line in values.subgroups if line.in_score}
     defined = {name: auc for name, auc in aucs.items() if auc is not None}
@@ -90,13 +91,14 @@ def _slopes(values: BiasReport, term: BiasAuc, settings: MetricSettings) -> Mapp
     return {name: (mean / auc) ** (1 - settings.power) / len(defined) for name, auc in defined.items()}
 
 
-def score_standard_error(
-    split: PreparedSplit, settings: MetricSettings, auc: float = ASSUMED_AUC
-) -> float | None:
-    r"""Return the standard error of the score if all AUCs are equal; None if a cell is undefined.
+def paired_standard_error(split: PreparedSplit, settings: MetricSettings) -> float | None:
+    r"""Return the error of the difference between two typical scores; None if a cell is undefined.
 
     Notes
     -----
+    All AUCs are assumed to be A = 0.9, and the two scores to have the correlation :math:`\rho = 0.8`, so that
+    their difference has :math:`\sqrt{2 (1-\rho)}` times the error of one score.
+
     If all AUCs are equal, every power mean has the same derivatives as the arithmetic mean of its N AUCs, for
     any power. To first order, the score is therefore a weighted sum of AUCs, and each AUC is a sum over its
     rows. A positive row i contributes :math:`k_i (V_i - A)` to the score, with
@@ -125,14 +127,7 @@ def score_standard_error(
         if not scored or not positives or not negatives:
             return None
         weights[cell] += np.where(labels[cell], weight / positives, weight / negatives)
-    of_positives, of_negatives = 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
+    of_positives, of_negatives = hanley_mcneil(ASSUMED_AUC)
     variance = of_positives * float(weights[labels] @ weights[labels])
-    return math.sqrt(variance + of_negatives * float(weights[~labels] @ weights[~labels]))
-
-
-def paired_standard_error(standard_error: float) -> float:
-    r"""Return the standard error of the difference between two typical scores on the same rows.
-
-    It is :math:`SE \sqrt{2 (1-\rho)}` with an assumed correlation of 0.8.
-    """
-    return standard_error * math.sqrt(2 * (1 - ASSUMED_CORRELATION))
+    variance += of_negatives * float(weights[~labels] @ weights[~labels])
+    return math.sqrt(variance * 2 * (1 - ASSUMED_CORRELATION))

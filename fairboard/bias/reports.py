@@ -16,8 +16,6 @@ from fairboard.bias.subgroups import (
     BIAS_AUCS,
     CELLS,
     GAPS,
-    MEANS,
-    Cell,
     SubgroupReport,
     Undefined,
     comparisons,
@@ -107,7 +105,7 @@ class BiasReport:
         return f"{title and title + ': '}{rows}\n{overall}\n\n{table}"
 
 
-HEADINGS: Mapping[Cell, str] = {
+HEADINGS: Mapping[str, str] = {
     "subgroup_auc": "Subgroup AUC",
     "bpsn_auc": "BPSN AUC",
     "bnsp_auc": "BNSP AUC",
@@ -210,14 +208,14 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
     )
 
 
-def _subgroup(identity: IdentityCounts, cells: Mapping[Cell, Comparison]) -> SubgroupReport:
+def _subgroup(identity: IdentityCounts, cells: Mapping[str, Comparison]) -> SubgroupReport:
     values = {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}
     size = identity.positives + identity.negatives
     return SubgroupReport(identity.name, identity.in_score, size, identity.positives, **values)
 
 
 def _undefined(
-    counts: PairCounts, overall: Comparison, cells: Sequence[dict[Cell, Comparison]]
+    counts: PairCounts, overall: Comparison, cells: Sequence[dict[str, Comparison]]
 ) -> Iterator[Undefined]:
     if not overall.pairs:
         yield Undefined("overall_auc", None, reason("overall_auc", overall), affects_score=True)
@@ -228,4 +226,4 @@ def _undefined(
                 yield Undefined(cell, identity.name, reason(cell, comparison), affects_score)
     if not any(identity.in_score for identity in counts.identities):
         for name in BIAS_AUCS:
-            yield Undefined(MEANS[name], None, "no identity enters the power mean.", affects_score=True)
+            yield Undefined(f"mean_{name}", None, "no identity enters the power mean.", affects_score=True)

@@ -1,24 +1,12 @@
 """Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
 
-BiasAuc = Literal["subgroup_auc", "bpsn_auc", "bnsp_auc"]
-Cell = Literal[BiasAuc, "positive_aeg", "negative_aeg"]
-MeanAuc = Literal["mean_subgroup_auc", "mean_bpsn_auc", "mean_bnsp_auc"]
-Term = Literal["overall_auc", Cell]
-
-BIAS_AUCS: tuple[BiasAuc, ...] = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
-CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *GAPS)
-# The names of the power means in mappings that also contain other values.
-MEANS: dict[BiasAuc, MeanAuc] = {
-    "subgroup_auc": "mean_subgroup_auc",
-    "bpsn_auc": "mean_bpsn_auc",
-    "bnsp_auc": "mean_bnsp_auc",
-}
+BIAS_AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+GAPS = ("positive_aeg", "negative_aeg")
+CELLS = (*BIAS_AUCS, *GAPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +32,7 @@ class Undefined:
     subgroup_auc of cat is undefined: there are no negative rows that mention the identity.
     """
 
-    term: Term | MeanAuc
+    term: str
     subgroup: str | None
     reason: str
     affects_score: bool
@@ -93,7 +81,7 @@ class SubgroupReport:
 
 _INSIDE, _OUTSIDE = "rows that mention the identity", "rows that do not mention the identity"
 # The two sets of rows that each value compares, used to state why a value is undefined.
-_COMPARED: dict[Term, tuple[str, str]] = {
+_COMPARED: dict[str, tuple[str, str]] = {
     "overall_auc": ("positive rows", "negative rows"),
     "subgroup_auc": (f"positive {_INSIDE}", f"negative {_INSIDE}"),
     "bpsn_auc": (f"positive {_OUTSIDE}", f"negative {_INSIDE}"),
@@ -103,7 +91,7 @@ _COMPARED: dict[Term, tuple[str, str]] = {
 }
 
 
-def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[Cell, Comparison]:
+def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Comparison]:
     """Return the five comparisons of one identity, by cell."""
     n1, n0 = identity.positives, identity.negatives
     background1, background0 = counts.positives - n1, counts.negatives - n0
@@ -116,7 +104,7 @@ def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[Cell, Comp
     }
 
 
-def reason(term: Term, comparison: Comparison) -> str:
+def reason(term: str, comparison: Comparison) -> str:
     """Describe which rows are missing from an undefined comparison."""
     missing = [
         rows

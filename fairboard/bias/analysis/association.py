@@ -179,7 +179,8 @@ def ppmi_of_counts(counts: pd.DataFrame) -> pd.DataFrame:
 
 def _ppmi(counts: pd.DataFrame, expected: Any, total: Any) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(counts * total / expected).clip(lower=0)
+        logarithms: pd.DataFrame = np.log(counts * total / expected)
+    return logarithms.clip(lower=0)
 
 
 def _counted(rows: int, kind: str, masks: Mapping[str, BoolArray]) -> pd.DataFrame:

@@ -174,5 +174,4 @@ def _comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Comp
     inside = identity.subgroup_wins + identity.bpsn_wins + identity.bnsp_wins
     sizes = counts.positives - identity.positives, counts.negatives - identity.negatives
     background = Comparison(counts.overall_wins - inside, *sizes)
-    cells: dict[str, Comparison] = {str(name): each for name, each in comparisons(counts, identity).items()}
-    return {**cells, "background_auc": background}
+    return {**comparisons(counts, identity), "background_auc": background}

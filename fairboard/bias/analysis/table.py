@@ -11,11 +11,11 @@ from fairboard.bias.analysis.data import Data, Predictions, by_label, count
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.reports import bias_report
 from fairboard.bias.score import exact_mean, exact_score, rounded
-from fairboard.bias.subgroups import BIAS_AUCS, Cell
+from fairboard.bias.subgroups import BIAS_AUCS
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
-AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
-CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *AEGS)
+AEGS = ("negative_aeg", "positive_aeg")
+CELLS = (*BIAS_AUCS, *AEGS)
 COLUMNS = (
     *("size", "positives", "share_positive"),
     *CELLS,

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from fairboard.bias.influence import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import phases
 from grader.services.competitions.settings_model import FOLLOWING_DATES, SETTINGS
@@ -88,10 +87,9 @@ def proposed_step(competition: Competition) -> StepProposal | None:
 
 def proposed_step_of(report: Mapping[str, Any]) -> StepProposal | None:
     """Return the proposal for a solution's report; None if its standard error is unknown."""
-    error = report.get("splits", {}).get("public", {}).get("score_error")
-    if error is None:
+    by_chance = report.get("splits", {}).get("public", {}).get("paired_error")
+    if by_chance is None:
         return None
-    by_chance = paired_standard_error(error)
     safe_step = min(Step, key=lambda step: abs(float(step) - SAFE_STEP * by_chance))
     return StepProposal(safe_step, by_chance)
 

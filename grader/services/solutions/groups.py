@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from fairboard import MetricSettings, PairCounts, PreparedSplit, prepare, report
 from fairboard.bias.counts import IdentityCounts
-from fairboard.bias.influence import score_standard_error
-from fairboard.bias.subgroups import MEANS
+from fairboard.bias.influence import paired_standard_error
 from fairboard.groups import LEAST_ROWS, Group, GroupedMetric, GroupRules, size_of_group
 from fairboard.interface import ColumnKind, Direction, Metric, UnsuitableTruth
 from grader.files import RowIds, Solution
@@ -110,7 +109,7 @@ def identities_of(truth: Truth, choice: MetricChoice) -> Grouped:
             split.value: {
                 "rows": prepared.rows,
                 "positives": prepared.positives,
-                "score_error": score_standard_error(prepared, formula),
+                "paired_error": paired_standard_error(prepared, formula),
                 "unannotated": int(np.count_nonzero(blank[truth.rows(split)])),
             }
             for split, prepared in splits.items()
@@ -126,7 +125,7 @@ def identities_of(truth: Truth, choice: MetricChoice) -> Grouped:
         problems += [
             f"In the {split.value} split {cell}."
             for cell in report(counts, formula).undefined
-            if cell.affects_score and cell.term not in MEANS.values()
+            if cell.affects_score and not cell.term.startswith("mean_")
         ]
     members = {name: values >= formula.identity_threshold for name, values in truth.identities.items()}
     small = [line["name"] for line in lines if line["in_score"] and line["is_small"]]

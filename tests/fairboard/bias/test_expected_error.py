@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairboard import MetricSettings, Weights, prepare
-from fairboard.bias.influence import score_standard_error
+from fairboard.bias.influence import paired_standard_error
 
 LABELS = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 1], bool)
 MEMBERS = {
@@ -17,8 +17,8 @@ MEMBERS = {
 }
 
 
-def test_error_of_a_score_is_summed_over_its_rows():
-    wanted, auc = Weights(0.1, 0.2, 0.3, 0.4), 0.7
+def test_error_of_a_difference_is_summed_over_its_rows():
+    wanted, auc = Weights(0.1, 0.2, 0.3, 0.4), 0.9
     settings = MetricSettings(weights=wanted)
     pulls = []
     for row, is_positive in enumerate(LABELS):
@@ -38,14 +38,14 @@ def test_error_of_a_score_is_summed_over_its_rows():
     of_positives, of_negatives = 2 * auc**2 / (1 + auc) - auc**2, auc / (2 - auc) - auc**2
     expected = of_positives * squares[LABELS].sum() + of_negatives * squares[~LABELS].sum()
     split = prepare(LABELS, MEMBERS, in_score=["a", "b"])
-    assert score_standard_error(split, settings, auc) == pytest.approx(math.sqrt(expected), rel=1e-12)
-    assert score_standard_error(prepare(LABELS, MEMBERS), settings, auc) is None
+    assert paired_standard_error(split, settings) == pytest.approx(math.sqrt(expected * 0.4), rel=1e-12)
+    assert paired_standard_error(prepare(LABELS, MEMBERS), settings) is None
 
 
 def test_score_with_an_empty_cell_has_no_error():
     labels, member = np.array([1, 1, 0, 0], bool), np.array([1, 0, 1, 0], bool)
-    assert score_standard_error(prepare(labels, {"a": member}), MetricSettings()) is not None
+    assert paired_standard_error(prepare(labels, {"a": member}), MetricSettings()) is not None
     for row in range(4):
         flipped = member ^ (np.arange(4) == row)
-        assert score_standard_error(prepare(labels, {"a": flipped}), MetricSettings()) is None
-    assert score_standard_error(prepare(labels, {}), MetricSettings()) is None
+        assert paired_standard_error(prepare(labels, {"a": flipped}), MetricSettings()) is None
+    assert paired_standard_error(prepare(labels, {}), MetricSettings()) is None

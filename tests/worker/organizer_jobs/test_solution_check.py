@@ -77,7 +77,7 @@ def test_drafts_solution_is_reported_stored_and_accepted(service, draft, check, 
     assert "test.csv has exactly the 400 ids of the solution." in messages(job, "note")
     report = job.result["report"]
     assert report["splits"]["public"]["rows"] == report["splits"]["private"]["rows"] == 200
-    assert 0 < report["splits"]["private"]["score_error"] < 0.1
+    assert 0 < report["splits"]["private"]["paired_error"] < 0.1
     assert {line["hidden"] for line in report["leaks"]} == {"the label", "Usage"}
     accept(service, draft, job)
     live = service.reload(draft).live_scoring_version
