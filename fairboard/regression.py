@@ -40,9 +40,9 @@ def constant(truth: NDArray[Any], spread: float = 0.0) -> list[str]:
     return [f"The target differs by less than {spread:g}. Multiply it."] if difference <= spread else []
 
 
-def _squared_deviations(truth: NDArray[Any]) -> Sequence[FloatArray]:
+def _with_squared_deviations(truth: NDArray[Any]) -> NDArray[Any]:
     deviation = deviations(truth)
-    return (deviation * deviation,)
+    return np.stack([truth, deviation * deviation])
 
 
 def _explained(means: Sequence[float]) -> float:
@@ -61,9 +61,9 @@ def _scaled_deviations(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _products(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
-    """Return the squared deviation of the prediction and the product of both deviations, of each row."""
+    """Return the squared deviations of target and prediction and the product of both deviations, by row."""
     deviation = _scaled_deviations(predictions)
-    return deviation * deviation, truth * deviation
+    return truth * truth, deviation * deviation, truth * deviation
 
 
 def _correlation(means: Sequence[float]) -> float:
@@ -114,8 +114,8 @@ REGRESSION: tuple[BuiltIn, ...] = (
         is_nonnegative=False,
         # The squares of a smaller spread would be 0.
         problems=lambda truth: constant(truth, spread=1 / LARGEST),
-        fixed=_squared_deviations,
-        rows=squared_errors,
+        prepared=_with_squared_deviations,
+        rows=lambda truth, predictions: (truth[1], *squared_errors(truth[0], predictions)),
         combine=_explained,
     ),
     RowMetric(
@@ -125,7 +125,6 @@ REGRESSION: tuple[BuiltIn, ...] = (
         is_nonnegative=False,
         problems=constant,
         prepared=_scaled_deviations,
-        fixed=lambda truth: (truth * truth,),
         rows=_products,
         combine=_correlation,
     ),
