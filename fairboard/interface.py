@@ -141,10 +141,6 @@ class Description:
         The number of displayed decimals of the score, and of the terms if it is another one.
     cells : tuple of TermSpec
         The values of each group, if they are computed from the evidence.
-    group_words : (str, str)
-        What a group is called, in singular and plural.
-    has_best : bool
-        Whether the best possible score is known: 1 if the highest score is the best, else 0.
     is_nonnegative : bool
         Whether no score is negative, so that groups can have a power mean.
     compares_classes, orders_classes : bool
@@ -162,16 +158,16 @@ class Description:
     decimals: int = 5
     term_decimals: int | None = None
     cells: tuple[TermSpec, ...] = ()
-    group_words: tuple[str, str] = ("group", "groups")
-    has_best: bool = True
     is_nonnegative: bool = True
     compares_classes: bool = False
     orders_classes: bool = False
 
     @property
     def best(self) -> float | None:
-        """The best possible score, or None if it is unknown."""
-        return (1.0 if self.direction is Direction.HIGHEST else 0.0) if self.has_best else None
+        """The best possible score; None if the metric may be any function."""
+        if self.exactness is Exactness.OPAQUE:
+            return None
+        return 1.0 if self.direction is Direction.HIGHEST else 0.0
 
     @property
     def is_weighted_sum(self) -> bool:

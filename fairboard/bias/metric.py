@@ -109,7 +109,6 @@ class BiasMetric:
             tuple(replace(term, weight=weights[term.name]) for term in TERMS),
             term_decimals=4,
             cells=CELLS,
-            group_words=("identity", "identities"),
         )
 
     def encode(self, predictions: Columns) -> RankArray:

@@ -1,7 +1,7 @@
 """Setup check of a Python metric: whether it works and is reproducible."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,18 @@ from grader.sandbox import CallOutcome, CallStatus, SandboxClient, layers
 _TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class MetricCheck:
-    """The result of the setup check, for organizers only, because it may contain labels.
+    """The setup check with its result, for organizers only, because it may contain labels.
 
     Attributes
     ----------
-    problems, warnings : tuple of str
+    metric, other : PythonMetric, SandboxClient
+        The metric, and a sandbox with another hash seed.
+    truth : mapping of str to ndarray
+        The columns of the solution.
+    problems, warnings : list of str
         The reasons why the metric cannot be used, and possible mistakes.
-    settings : PythonSettings
-        The settings with the terms.
     scores : mapping of str to float
         The score of `sample`, `perfect`, `shuffled`, `constant` and `extreme` predictions, where defined.
     checks_files : bool
@@ -44,18 +46,123 @@ class MetricCheck:
         The CPU time, and the memory in addition to that of the packages, for all rows.
     """
 
-    problems: tuple[str, ...]
-    warnings: tuple[str, ...]
-    settings: PythonSettings
-    scores: Mapping[str, float]
-    checks_files: bool
-    seconds: float
-    memory_bytes: int
+    metric: PythonMetric
+    other: SandboxClient
+    truth: Columns
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    scores: dict[str, float] = field(default_factory=dict)
+    checks_files: bool = True
+    seconds: float = 0.0
+    memory_bytes: int = 0
+
+    @property
+    def _rows(self) -> RowArray:
+        return np.arange(len(self.truth[self.metric.settings.id]))
+
+    @property
+    def settings(self) -> PythonSettings:
+        """The settings with the terms."""
+        return replace(self.metric.settings, checks_files=self.checks_files)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON data, with the layers of the sandbox and the versions of the packages."""
-        data = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "settings"}
-        return data | {"terms": self.settings.terms, "sandbox": str(layers()), "packages": package_versions()}
+        names = ("problems", "warnings", "scores", "checks_files", "seconds", "memory_bytes")
+        facts = {"terms": self.settings.terms, "sandbox": str(layers()), "packages": package_versions()}
+        return {name: getattr(self, name) for name in names} | facts
+
+    def measure(self, sample: Columns, made_up: PreparedRows) -> None:
+        """Score the sample, perfect and damaged files, and compare the scores."""
+        if problem := self._rejection(made_up, sample):
+            self.checks_files = False
+            self.warnings.append(f"Files cannot be checked before scoring. With generated labels: {problem}")
+        if reason := self._fails("sample", sample):
+            self.problems.append(f"With sample predictions, {reason}.")
+        perfect = self._perfect(sample)
+        if not perfect:
+            self.warnings.append("Check the direction: the columns determine no perfect predictions.")
+        elif reason := self._fails("perfect", perfect):  # true values may be no valid predictions
+            self.warnings.append(f"Check the direction: with perfect predictions, {reason}.")
+        for name, predictions in self._damaged(perfect if "perfect" in self.scores else sample).items():
+            reason = self._fails(name, predictions)
+            if reason and not (self.checks_files and self._rejection(made_up, predictions)):
+                self.warnings.append(f"With {name} predictions, {reason}, which uses a submission.")
+        self._check_direction()
+
+    def _fails(self, name: str, predictions: Columns) -> str:
+        """Score predictions; return the reason why they have no score, or an empty text."""
+        score = self._score(predictions)
+        if isinstance(score, str):
+            return score
+        self.scores[name] = score
+        if name in ("sample", "shuffled") and not self.problems:
+            self._check_reproducibility(name, predictions, score)
+        return ""
+
+    def _score(
+        self, predictions: Columns, metric: PythonMetric | None = None, rows: RowArray | None = None
+    ) -> float | str:
+        metric, rows = metric or self.metric, self._rows if rows is None else rows
+        try:
+            return metric.score(metric.prepare(self.truth, rows), metric.encode(predictions)).score
+        except MetricFailed as failed:
+            return f"the metric {REASONS[failed.status]}"
+
+    def _rejection(self, made_up: PreparedRows, predictions: Columns) -> str | None:
+        try:
+            return self.metric.check_file(made_up, self.metric.encode(predictions))
+        except MetricFailed as failed:
+            return str(failed)
+
+    def _check_reproducibility(self, name: str, predictions: Columns, score: float) -> None:
+        """Compare with a second run, another process and hash seed, and another order of the rows."""
+        for metric, reason in (
+            (self.metric, "time or random numbers"),
+            (replace(self.metric, sandbox=self.other), "random numbers, id() or the order of a set"),
+        ):
+            again = self._score(predictions, metric)
+            if again != score:
+                self.problems.append(
+                    f"The score of {name} predictions depends on {reason}: {score}, {again}."
+                )
+        again = self._score(predictions, rows=np.random.default_rng(0).permutation(self._rows))
+        if isinstance(again, str) or abs(again - score) > _TOLERANCE * max(abs(score), 1):
+            self.warnings.append(
+                f"The {name} predictions' score depends on the order of the rows: {score}, {again}. Scoring "
+                "always uses the order of the ids."
+            )
+
+    def _check_direction(self) -> None:
+        best, is_highest = self.scores.get("perfect"), self.metric.settings.direction is Direction.HIGHEST
+        for name, score in self.scores.items():
+            if best is not None and (score > best if is_highest else score < best):
+                self.problems.append(
+                    f"The {'highest' if is_highest else 'lowest'} score is the best, but {name} predictions "
+                    f"({score}) are better than perfect ones ({best}). Check the direction."
+                )
+        if best is not None and best == self.scores.get("shuffled"):
+            self.warnings.append("Perfect and shuffled predictions have the same score.")
+
+    def _perfect(self, sample: Columns) -> Columns:
+        """Return predictions with the true values, or nothing if the columns' names do not tell them."""
+        true = [name for name in self.truth if name != self.metric.settings.id]
+        if set(sample) <= set(true):
+            true = list(sample)
+        elif not len(true) == len(sample) == 1:
+            return {}
+        perfect = {name: self.truth[other] for name, other in zip(sample, true, strict=True)}
+        same = all((perfect[name].dtype == object) == (sample[name].dtype == object) for name in sample)
+        return perfect if same else {}
+
+    def _damaged(self, columns: Columns) -> dict[str, Columns]:
+        order = np.random.default_rng(1).permutation(self._rows)
+        damaged: dict[str, Columns] = {
+            "shuffled": {name: values[order] for name, values in columns.items()},
+            "constant": {name: values[np.zeros_like(order)] for name, values in columns.items()},
+        }
+        if all(values.dtype.kind in "fiu" for values in columns.values()):
+            damaged["extreme"] = {name: values * 1e100 - 1e100 for name, values in columns.items()}
+        return damaged
 
 
 def check_metric(
@@ -76,12 +183,16 @@ def check_metric(
     """
     rows = np.arange(len(truth[metric.settings.id]))
     truth, sample = metric.prepare(truth, rows).data, metric.encode(sample)
+    check = MetricCheck(metric, other, truth)
     try:
-        metric, outcome = described(metric, truth, sample)
+        check.metric, outcome = described(metric, truth, sample)
     except MetricFailed as failed:
-        problem = f"With the sample submission, the metric {REASONS[failed.status]}.\n{failed.log}"
-        return MetricCheck((problem,), (), metric.settings, {}, False, 0.0, 0)
-    check = _Check(metric, other, truth)
+        check.problems.append(
+            f"With the sample submission, the metric {REASONS[failed.status]}.\n{failed.log}"
+        )
+        check.checks_files = False
+        return check
+    check.seconds, check.memory_bytes = outcome.seconds, outcome.memory_bytes
     check.measure(sample, metric.prepare(made_up_truth(truth, public, id_column=metric.settings.id), rows))
     limit = metric.settings.limits.seconds
     if 2 * outcome.seconds > limit:
@@ -89,15 +200,7 @@ def check_metric(
             f"The metric takes {outcome.seconds:.1f} s for all rows. The check of a file and both splits "
             f"together must take less than {limit:g} s."
         )
-    return MetricCheck(
-        tuple(check.problems),
-        tuple(check.warnings),
-        replace(metric.settings, checks_files=check.checks_files),
-        check.scores,
-        check.checks_files,
-        outcome.seconds,
-        outcome.memory_bytes,
-    )
+    return check
 
 
 def described(metric: PythonMetric, truth: Columns, sample: Columns) -> tuple[PythonMetric, CallOutcome]:
@@ -146,107 +249,3 @@ def check_files(
         if sandboxes is None:
             first.close()
             second.close()
-
-
-class _Check:
-    """The scores of some files, with the problems and warnings so far."""
-
-    def __init__(self, metric: PythonMetric, other: SandboxClient, truth: Columns) -> None:
-        self._metric, self._other, self._truth = metric, other, truth
-        self._rows = np.arange(len(truth[metric.settings.id]))
-        self.problems, self.warnings = list[str](), list[str]()
-        self.scores = dict[str, float]()
-        self.checks_files = True
-
-    def measure(self, sample: Columns, made_up: PreparedRows) -> None:
-        """Score the sample, perfect and damaged files, and compare the scores."""
-        if problem := self._rejection(made_up, sample):
-            self.checks_files = False
-            self.warnings.append(f"Files cannot be checked before scoring. With generated labels: {problem}")
-        if reason := self._fails("sample", sample):
-            self.problems.append(f"With sample predictions, {reason}.")
-        perfect = self._perfect(sample)
-        if not perfect:
-            self.warnings.append("Check the direction: the columns determine no perfect predictions.")
-        elif reason := self._fails("perfect", perfect):  # true values may be no valid predictions
-            self.warnings.append(f"Check the direction: with perfect predictions, {reason}.")
-        for name, predictions in self._damaged(perfect if "perfect" in self.scores else sample).items():
-            reason = self._fails(name, predictions)
-            if reason and not (self.checks_files and self._rejection(made_up, predictions)):
-                self.warnings.append(f"With {name} predictions, {reason}, which uses a submission.")
-        self._check_direction()
-
-    def _fails(self, name: str, predictions: Columns) -> str:
-        """Score predictions; return the reason why they have no score, or an empty text."""
-        score = self._score(predictions)
-        if isinstance(score, str):
-            return score
-        self.scores[name] = score
-        if name in ("sample", "shuffled") and not self.problems:
-            self._check_reproducibility(name, predictions, score)
-        return ""
-
-    def _score(
-        self, predictions: Columns, metric: PythonMetric | None = None, rows: RowArray | None = None
-    ) -> float | str:
-        metric, rows = metric or self._metric, self._rows if rows is None else rows
-        try:
-            return metric.score(metric.prepare(self._truth, rows), metric.encode(predictions)).score
-        except MetricFailed as failed:
-            return f"the metric {REASONS[failed.status]}"
-
-    def _rejection(self, made_up: PreparedRows, predictions: Columns) -> str | None:
-        try:
-            return self._metric.check_file(made_up, self._metric.encode(predictions))
-        except MetricFailed as failed:
-            return str(failed)
-
-    def _check_reproducibility(self, name: str, predictions: Columns, score: float) -> None:
-        """Compare with a second run, another process and hash seed, and another order of the rows."""
-        for metric, reason in (
-            (self._metric, "time or random numbers"),
-            (replace(self._metric, sandbox=self._other), "random numbers, id() or the order of a set"),
-        ):
-            again = self._score(predictions, metric)
-            if again != score:
-                self.problems.append(
-                    f"The score of {name} predictions depends on {reason}: {score}, {again}."
-                )
-        again = self._score(predictions, rows=np.random.default_rng(0).permutation(self._rows))
-        if isinstance(again, str) or abs(again - score) > _TOLERANCE * max(abs(score), 1):
-            self.warnings.append(
-                f"The {name} predictions' score depends on the order of the rows: {score}, {again}. Scoring "
-                "always uses the order of the ids."
-            )
-
-    def _check_direction(self) -> None:
-        best, is_highest = self.scores.get("perfect"), self._metric.settings.direction is Direction.HIGHEST
-        for name, score in self.scores.items():
-            if best is not None and (score > best if is_highest else score < best):
-                self.problems.append(
-                    f"The {'highest' if is_highest else 'lowest'} score is the best, but {name} predictions "
-                    f"({score}) are better than perfect ones ({best}). Check the direction."
-                )
-        if best is not None and best == self.scores.get("shuffled"):
-            self.warnings.append("Perfect and shuffled predictions have the same score.")
-
-    def _perfect(self, sample: Columns) -> Columns:
-        """Return predictions with the true values, or nothing if the columns' names do not tell them."""
-        true = [name for name in self._truth if name != self._metric.settings.id]
-        if set(sample) <= set(true):
-            true = list(sample)
-        elif not len(true) == len(sample) == 1:
-            return {}
-        perfect = {name: self._truth[other] for name, other in zip(sample, true, strict=True)}
-        same = all((perfect[name].dtype == object) == (sample[name].dtype == object) for name in sample)
-        return perfect if same else {}
-
-    def _damaged(self, columns: Columns) -> dict[str, Columns]:
-        order = np.random.default_rng(1).permutation(self._rows)
-        damaged: dict[str, Columns] = {
-            "shuffled": {name: values[order] for name, values in columns.items()},
-            "constant": {name: values[np.zeros_like(order)] for name, values in columns.items()},
-        }
-        if all(values.dtype.kind in "fiu" for values in columns.values()):
-            damaged["extreme"] = {name: values * 1e100 - 1e100 for name, values in columns.items()}
-        return damaged

@@ -214,7 +214,6 @@ class PythonMetric:
             *columns,
             terms,
             settings.decimals,
-            has_best=False,
             is_nonnegative=settings.nonnegative,
         )
 

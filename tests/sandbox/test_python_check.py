@@ -42,7 +42,7 @@ def test_good_metric_passes_even_if_it_rejects_some_files(tmp_path, sandboxes, l
     rejection = "raise type('ParticipantVisibleError', (Exception,), {})('Too large')"
     condition = f"if submission['prediction'].abs().max() > {largest}: {rejection}\n    " if largest else ""
     result = check(tmp_path, sandboxes, f"{condition}return value")
-    assert result.problems == result.warnings == ()
+    assert result.problems == result.warnings == []
     assert result.checks_files
     names = {"sample", "perfect", "shuffled", "constant", "extreme"}
     assert set(result.scores) == (names - {"extreme"} if largest else names)
@@ -106,7 +106,7 @@ def test_true_values_that_are_no_valid_predictions_are_a_warning(tmp_path, sandb
     result = check(
         tmp_path, sandboxes, f"from tqdm.auto import tqdm\n    assert list(tqdm([1])) == [1]\n    {body}"
     )
-    assert result.problems == ()
+    assert result.problems == []
     assert [each for each in result.warnings if "perfect predictions" in each and warning in each]
     assert {"sample", "shuffled"} <= set(result.scores)
 
@@ -117,7 +117,7 @@ def test_names_of_a_dictionary_are_determined(tmp_path, sandboxes):
         "    return {'mae': e.abs().mean(), 'mse': (e * e).mean()}\n"
     )
     result = check(tmp_path, sandboxes, "", whole=source)
-    assert result.problems == ()
+    assert result.problems == []
     assert result.settings.terms == ("score", "mse")
     wrong = source.replace("'mse'", "'Mean squared error'")
     assert "does not return a number" in check(tmp_path, sandboxes, "", whole=wrong).problems[0]
@@ -131,10 +131,10 @@ def test_example_of_the_documentation_works_on_the_first_try(tmp_path, sandboxes
     (tmp_path / "sample.csv").write_text(sample)
     files = tmp_path / "solution.csv", tmp_path / "sample.csv"
     result = check_files(metric.encode(), *files, lowest=True, arguments={"extra": 1.5}, sandboxes=sandboxes)
-    assert result.problems == result.warnings == ()
+    assert result.problems == result.warnings == []
     assert result.checks_files
     result = check_files(several.encode(), *files, lowest=True, sandboxes=sandboxes)
-    assert result.problems == result.warnings == ()
+    assert result.problems == result.warnings == []
     assert result.settings.terms == ("score", "mae")
 
 

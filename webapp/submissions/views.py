@@ -112,7 +112,7 @@ class Weakest(NamedTuple):
 
 def weakest(result: SplitResult) -> Weakest | None:
     """Describe the weakest group in the same words on all pages; return None without visible groups."""
-    word, found = result.about.group_words[0], result.weakest_group
+    word, found = "identity" if result.about.cells else "group", result.weakest_group
     rows = f"{result.split.value} rows"
     if not result.values:
         return None

@@ -6,7 +6,7 @@ import pytest
 
 from fairboard.bias.score import power_mean
 from fairboard.groups import OTHER, weakest_group
-from fairboard.interface import Direction
+from fairboard.interface import Direction, Exactness
 from grader.services.competitions.metric import NamedMetric
 from grader.services.leaderboards import group_tables
 
@@ -85,7 +85,7 @@ def test_without_groups_in_the_score_the_loss_is_divided_by_rows_and_distance_fr
     if name == "mae":
         losses = {"north": 300 * 0.2, "south": 100 * 0.5, "west": 100 * 0.3}
     assert parts == pytest.approx({("score", f"region = {key}"): loss for key, loss in losses.items()})
-    unknown = replace(about, has_best=False)
+    unknown = replace(about, exactness=Exactness.OPAQUE)
     assert group_tables.loss_parts(tables, metric, unknown, {}) == {}
 
 
