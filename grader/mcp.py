@@ -1,6 +1,7 @@
 """Model Context Protocol server with participant tools that work in one folder."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -29,25 +30,11 @@ Answer = dict[str, Any]
 
 def existing(folder: Path, name: str) -> Path:
     """Return the path of a file in the folder; raise Unusable for any other path."""
-    path = _resolved(folder, name)
-    if not path.is_relative_to(folder) or not path.is_file():
-        raise Unusable(f"There is no file {name!r} in the folder {folder}.")
-    return path
-
-
-def new(folder: Path, name: str) -> Path:
-    """Return the path of a download; raise Unusable if it is outside the folder or is a link."""
-    path = _resolved(folder, name)
-    if path.parent != folder or (folder / name).is_symlink():
-        raise Unusable(f"{name!r} would not be a file directly in the folder {folder}.")
-    return path
-
-
-def _resolved(folder: Path, name: str) -> Path:
-    try:
-        return (folder / name).resolve()
-    except (OSError, ValueError) as error:
-        raise Unusable(f"{name!r} is not a valid file name.") from error
+    with suppress(OSError, ValueError):
+        path = (folder / name).resolve(strict=True)
+        if path.is_relative_to(folder) and path.is_file():
+            return path
+    raise Unusable(f"There is no file {name!r} in the folder {folder}.")
 
 
 def server(client: Client, folder: Path) -> MCPServer:
@@ -120,8 +107,7 @@ class _Tools:
 
     def download_data(self, name: str, competition: str | None = None) -> Answer:
         """Download a data file of a competition into the folder."""
-        path = new(self._folder, name)
-        self._client.download(name, path.parent, competition=competition)
+        path = self._client.download(name, self._folder, competition=competition)
         return {"path": str(path), "size_bytes": path.stat().st_size}
 
     def check_file(self, file: str, competition: str | None = None) -> Answer:

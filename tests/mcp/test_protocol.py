@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from grader import db
 from grader.client import Unusable
-from grader.mcp import new
+from grader.mcp import existing
 from grader.models import DataCheckState, DataFile
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope
@@ -84,9 +84,9 @@ def test_agent_reads_submits_and_appears_on_the_leaderboard(service, live_site, 
         (listed,) = (await call(agent, "list_data_files"))["files"]
         got = await call(agent, "download_data", name=listed["name"])
         assert Path(got["path"]) == folder / "train.csv"
+        assert "not accepted" in await call(agent, "download_data", name="../secret.csv")
         assert (await call(agent, "check_file", file="bad.csv"))["is_clean"] is False
-        for name in ("../secret.csv", "link.csv", "none.csv"):
-            assert "folder" in await call(agent, "submit_file", file=name)
+        assert "folder" in await call(agent, "submit_file", file="../secret.csv")
         sent = await call(agent, "submit_file", file="good.csv", description="by an agent")
         done = await call(agent, "wait_for_score", submission=sent["id"])
         board = await call(agent, "read_leaderboard", competition="toxicity")
@@ -114,8 +114,7 @@ def test_read_only_token_offers_no_submitting_tools(service, live_site, folder):
 
 
 def test_files_stay_in_the_folder(folder, database_url):
-    assert new(folder, "train.csv") == folder / "train.csv"
-    (folder / "below").mkdir()
-    for name in ("../x.csv", "below/x.csv", "link.csv", "/etc/passwd", "a\0b", "."):
+    assert existing(folder, "good.csv") == folder / "good.csv"
+    for name in ("../secret.csv", "none.csv", "link.csv", "/etc/passwd", "a\0b", "x" * 300, "."):
         with pytest.raises(Unusable):
-            new(folder, name)
+            existing(folder, name)
