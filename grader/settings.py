@@ -10,13 +10,15 @@ import math
 import os
 import re
 import secrets
+from contextlib import suppress
 from datetime import timedelta
 from email.headerregistry import Address
 from pathlib import Path
-from typing import Any, Literal, Self
+from tempfile import NamedTemporaryFile
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grader import identity_providers
@@ -62,6 +64,31 @@ class HostMetrics(enum.StrEnum):
     OFF = "off"
 
 
+def backup_target(target: str) -> str:
+    """Return the address of a bucket or the absolute path of a folder; raise ValueError for anything else."""
+    if target.startswith("s3://"):
+        if not urlsplit(target).netloc:
+            raise ValueError("expected a folder or s3://bucket/prefix")
+        return target.rstrip("/")
+    require_local(target)
+    return str(Path(target).absolute())
+
+
+def _local(folder: Path) -> Path:
+    require_local(str(folder))
+    return folder
+
+
+def _page(url: str) -> str:
+    if url and urlsplit(url).scheme not in ("http", "https"):
+        raise ValueError("expected a URL that starts with https://")
+    return url
+
+
+LocalFolder = Annotated[Path, AfterValidator(_local)]
+PageUrl = Annotated[str, AfterValidator(_page)]
+
+
 class Settings(BaseSettings):
     """The settings, with defaults for an installation on one machine."""
 
@@ -69,7 +96,9 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
     )
 
-    data_dir: Path = Field(Path("var"), description="Folder with the database, the files and the secret key.")
+    data_dir: LocalFolder = Field(
+        Path("var"), description="Folder with the database, the files and the secret key."
+    )
     database_url: SecretStr | None = Field(
         None, description="SQLAlchemy URL of the database; by default, SQLite in the data folder."
     )
@@ -81,7 +110,7 @@ class Settings(BaseSettings):
         description="Blob storage, s3://bucket/prefix or file:///folder; by default, blobs/ in the data "
         "folder.",
     )
-    backup_target: str | None = Field(
+    backup_target: Annotated[str, AfterValidator(backup_target)] | None = Field(
         None,
         description="Folder or s3://bucket/prefix for scheduled backups; by default, none are made.",
     )
@@ -91,7 +120,7 @@ class Settings(BaseSettings):
     backup_keep_days: float = Field(
         30, gt=0, description="Age in days at which backups are deleted; the last one is kept."
     )
-    cache_dir: Path | None = Field(
+    cache_dir: LocalFolder | None = Field(
         None,
         description="Cache folder, which needs no backup; by default, cache/ in the data folder.",
     )
@@ -112,7 +141,7 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(7777, ge=0, le=MAX_PORT, description="Port that `serve` listens on.")
-    base_url: str | None = Field(
+    base_url: Annotated[str, AfterValidator(origin)] | None = Field(
         None,
         description="Public address of the site without a path, used in links; by default, the address of "
         "`serve`.",
@@ -181,8 +210,8 @@ class Settings(BaseSettings):
         "",
         description=("Contact for people who need an account or a new password."),
     )
-    imprint_url: str = Field("", description="Address of the imprint, linked in the footer.")
-    privacy_url: str = Field("", description="Address of the privacy policy, linked in the footer.")
+    imprint_url: PageUrl = Field("", description="Address of the imprint, linked in the footer.")
+    privacy_url: PageUrl = Field("", description="Address of the privacy policy, linked in the footer.")
     smtp_host: str | None = Field(
         None, description="Mail server; without one, no e-mail is sent. Requires a base URL and a sender."
     )
@@ -214,12 +243,6 @@ class Settings(BaseSettings):
         description="Lowest level of logged events: debug, info, warning or error.",
     )
 
-    @field_validator("data_dir", "cache_dir")
-    @classmethod
-    def _on_this_machine(cls, folder: Path | None) -> Path | None:
-        require_local(str(folder or ""))
-        return folder
-
     @field_validator("database_url", "broker_url", "storage_url")
     @classmethod
     def _is_known(cls, url: Any, info: ValidationInfo) -> Any:
@@ -229,11 +252,6 @@ class Settings(BaseSettings):
             raise ValueError(f"expected {examples}")
         return url
 
-    @field_validator("base_url")
-    @classmethod
-    def _is_an_origin(cls, url: str | None) -> str | None:
-        return None if url is None else origin(url)
-
     @field_validator("trusted_hosts", "smtp_host")
     @classmethod
     def _are_hosts(cls, text: str | None) -> str | None:
@@ -241,18 +259,6 @@ class Settings(BaseSettings):
         return text and ",".join(
             "." * name.startswith(".") + ascii_host(name.strip(".[]")).strip("[]") for name in _listed(text)
         )
-
-    @field_validator("imprint_url", "privacy_url")
-    @classmethod
-    def _are_pages(cls, url: str) -> str:
-        if url and urlsplit(url).scheme not in ("http", "https"):
-            raise ValueError("expected a URL that starts with https://")
-        return url
-
-    @field_validator("backup_target")
-    @classmethod
-    def _is_a_target(cls, target: str | None) -> str | None:
-        return None if target is None else backup_target(target)
 
     @field_validator("oidc_providers")
     @classmethod
@@ -360,33 +366,19 @@ class Settings(BaseSettings):
         }
 
 
-def backup_target(target: str) -> str:
-    """Return the address of a bucket or the absolute path of a folder; raise ValueError for anything else."""
-    if target.startswith("s3://"):
-        if not urlsplit(target).netloc:
-            raise ValueError("expected a folder or s3://bucket/prefix")
-        return target.rstrip("/")
-    require_local(target)
-    return str(Path(target).absolute())
-
-
 def _listed(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _kept_secret(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     if not path.exists():
-        draft.touch(mode=0o600)
-        draft.write_text(secrets.token_urlsafe(48))
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            # Another process created a key first, so that key is used.
-            pass
-        finally:
-            draft.unlink()
+        with NamedTemporaryFile("w", dir=path.parent) as draft:
+            draft.write(secrets.token_urlsafe(48))
+            draft.flush()
+            os.fsync(draft.fileno())
+            with suppress(FileExistsError):  # another process was first, so its key is used
+                os.link(draft.name, path)
     return path.read_text()
 
 
