@@ -53,12 +53,10 @@ class Scorer:
         storage: Storage,
         *,
         lease: timedelta,
-        rejected_bytes: int = rejected_files.QUOTA_BYTES,
         ranks: RankCache | None = None,
         key: bytes = b"",
     ) -> None:
         self._database = database
-        self._rejected_bytes = rejected_bytes
         self._calculator = Calculator(storage, ranks, key=key)
         self._lease = lease
         self._batch_jobs = BATCH_JOBS
@@ -87,7 +85,7 @@ class Scorer:
             reach("claim.after_commit")
             start = time.monotonic()
             outcome = self._calculator.outcome(claim)
-            recorded = insist(partial(self._record, claim, outcome))
+            recorded = insist(partial(self._record, [claim], {job_id: outcome}))
             reach("record.after_commit")
             logger.info(
                 "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
@@ -98,7 +96,7 @@ class Scorer:
                 "recorded" if recorded else "the lease was lost",
                 time.monotonic() - start,
             )
-            return recorded
+            return bool(recorded)
 
     def _claim(self, job_id: int, is_python: bool | None) -> Claim | None:
         lease = self._lease + timedelta(seconds=jobs.PYTHON_SECONDS if is_python else 0)
@@ -117,25 +115,31 @@ class Scorer:
             _observe_since(claim, "wait", now)
         return claim
 
-    def _record(self, claim: Claim, outcome: Outcome) -> bool:
+    def _record(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:
         start = time.perf_counter()
         with self._database.write() as session:
             now = db.now(session)
-            recorded = jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
-            if recorded and isinstance(outcome, Rejection):
-                rejected_files.release_over_quota(
-                    session,
-                    submission_id=claim.submission_id,
-                    quota_bytes=self._rejected_bytes,
-                    now=now,
-                )
+            recorded = jobs.record(
+                session,
+                job_ids=[each.job_id for each in claims],
+                token=claims[0].token,
+                outcomes=outcomes,
+                now=now,
+            )
+            singles = [each for each in claims if recorded and each.accepted_at is not None]
+            rejected = {
+                each.submission_id: outcome.problems
+                for each in singles
+                if isinstance(outcome := outcomes[each.job_id], Rejection)
+            }
+            for submission_id in rejected:
+                rejected_files.release_over_quota(session, submission_id=submission_id, now=now)
             reach("record.before_commit")
-        if recorded:
+        for claim in singles:
             SCORING_SECONDS.observe(time.perf_counter() - start, "record")
             _observe_since(claim, "total", now)
-            if isinstance(outcome, Rejection):
-                for code in {problem["code"] for problem in outcome.problems}:
-                    REJECTED_FILES.add(code)
+        for code in {problem["code"] for problems in rejected.values() for problem in problems}:
+            REJECTED_FILES.add(code)
         return recorded
 
     def run_batch(self, *, leave: Callable[[], object] = lambda: None) -> bool:
@@ -150,8 +154,8 @@ class Scorer:
         leave()
         reach("batch.after_claim")
         outcomes = self._compute_batch(claims, end=start + BATCH_SECONDS)
-        recorded = insist(partial(self._record_batch, claims, outcomes))
-        reach("batch.after_commit")
+        recorded = insist(partial(self._record, claims, outcomes))
+        reach("record.after_commit")
         if len(outcomes) < len(claims):
             leave()
         # More jobs than this process can score would be claimed and returned for nothing.
@@ -180,18 +184,6 @@ class Scorer:
                 now=db.now(session),
                 holder=processes.holder_name(),
             )
-
-    def _record_batch(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:
-        with self._database.write() as session:
-            recorded = jobs.record_batch(
-                session,
-                job_ids=[each.job_id for each in claims],
-                token=claims[0].token,
-                outcomes=outcomes,
-                now=db.now(session),
-            )
-            reach("batch.before_commit")
-        return recorded
 
     def _compute_batch(self, claims: Sequence[Claim], *, end: float) -> dict[int, Outcome]:
         """Compute the first job and, until the end, further jobs."""

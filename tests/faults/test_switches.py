@@ -171,8 +171,8 @@ def test_a_switch_killed_before_its_commit_changes_nothing_and_is_repeated(
     ("point", "state", "attempts"),
     [
         pytest.param("batch.after_claim", JobState.CLAIMED, 2, marks=pytest.mark.long),
-        ("batch.before_commit", JobState.CLAIMED, 2),
-        ("batch.after_commit", JobState.DONE, 1),
+        ("record.before_commit", JobState.CLAIMED, 2),
+        ("record.after_commit", JobState.DONE, 1),
     ],
 )
 @on_sqlite
@@ -206,7 +206,7 @@ def test_rescoring_continues_from_a_backup_made_halfway(
     service, accepted, prepare, processes, make_settings, check_invariants, tmp_path
 ):
     before, version = board(service), prepare(seed=2)
-    processes.crash(service.settings, "-c", SCORE_BATCH, at="batch.before_commit")
+    processes.crash(service.settings, "-c", SCORE_BATCH, at="record.before_commit")
     backups.run(service.settings, service.database, service.storage, target=str(tmp_path / "backup"))
     folder = tmp_path / "elsewhere"
     settings = make_settings(data_dir=folder, database_url=SecretStr(f"sqlite:///{folder / 'fairboard.db'}"))

@@ -33,7 +33,7 @@ _IS_NEEDED = (
 )
 
 
-def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int, now: datetime) -> bool:
+def release_over_quota(session: Session, *, submission_id: int, now: datetime) -> bool:
     """Release a rejected file's bytes if they exceed the storage quota; return whether they were released.
 
     The quota applies to the files rejected and kept within the last hour, both per team and per person, so
@@ -56,7 +56,7 @@ def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int
     )
     kept_bytes = int(session.scalar(others) or 0)
     is_needed = session.scalar(select(_IS_NEEDED).where(Submission.id == submission.id))
-    if kept_bytes + submission.size_bytes <= quota_bytes or is_needed:
+    if kept_bytes + submission.size_bytes <= QUOTA_BYTES or is_needed:
         return False
     submission.file_deleted_at = submission.finished_at
     session.flush()

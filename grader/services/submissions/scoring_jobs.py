@@ -303,13 +303,7 @@ def oldest_pending(session: Session) -> datetime | None:
     )
 
 
-def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:
-    """Record the outcome of a job; return False if the token is not current."""
-    outcomes = {job_id: outcome}
-    return bool(record_batch(session, job_ids=[job_id], token=token, outcomes=outcomes, now=now))
-
-
-def record_batch(
+def record(
     session: Session,
     *,
     job_ids: Sequence[int],
@@ -317,7 +311,10 @@ def record_batch(
     outcomes: Mapping[int, Outcome],
     now: datetime,
 ) -> int:
-    """Record outcomes by job id and return their number; return jobs without an outcome to the queue."""
+    """Record outcomes by job id and return their number, which is 0 if the token is not current.
+
+    Jobs without an outcome return to the queue.
+    """
     held = hold(session, job_ids=job_ids, token=token)
     if held is None:
         return 0

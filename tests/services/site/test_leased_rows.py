@@ -45,7 +45,9 @@ class ScoringQueue(JobQueue):
         return jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
 
     def record(self, session, claim, outcome, now):
-        return jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
+        return jobs.record(
+            session, job_ids=[claim.job_id], token=claim.token, outcomes={claim.job_id: outcome}, now=now
+        )
 
     def succeed(self, session, claim, now):
         self.record(session, claim, Rejection([]), now)

@@ -38,9 +38,7 @@ def claim(service, version, *, limit=10, after=timedelta()):
 
 def record(service, claims, outcomes, *, after=timedelta()):
     ids = [each.job_id for each in claims]
-    return service.act(
-        scoring.record_batch, job_ids=ids, token=claims[0].token, outcomes=outcomes, after=after
-    )
+    return service.act(scoring.record, job_ids=ids, token=claims[0].token, outcomes=outcomes, after=after)
 
 
 def compute(storage, claims):

@@ -30,10 +30,12 @@ def faulty(number):
 
 
 def reject(service, *accepted, quota_bytes=10_000):
-    scorer = Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=quota_bytes)
-    for each in accepted:
-        for job_id in each.job_ids:
-            assert scorer.run(job_id)
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rejected_files, "QUOTA_BYTES", quota_bytes)
+        for each in accepted:
+            for job_id in each.job_ids:
+                assert scorer.run(job_id)
 
 
 def make_old(service, age, *, of_blobs=UNTOUCHED_FOR + SECOND):
@@ -111,10 +113,11 @@ def test_account_has_one_quota_in_all_its_teams_and_others_have_their_own(servic
 
 
 @pytest.mark.both_databases
-def test_simultaneously_rejected_files_are_kept_only_within_the_quota(service):
+def test_simultaneously_rejected_files_are_kept_only_within_the_quota(service, monkeypatch):
+    monkeypatch.setattr(rejected_files, "QUOTA_BYTES", 2000)
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(number)) for number in range(6)]
-    scorers = [Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=2000) for _ in sent]
+    scorers = [Scorer(service.database, service.storage, lease=LEASE) for _ in sent]
     race(*(lambda s=s, a=a: s.run(a.job_ids[0]) for s, a in zip(scorers, sent, strict=True)))
     assert sum(service.submission(each).file_deleted_at is None for each in sent) == 2
 
@@ -135,14 +138,14 @@ def test_job_of_a_deleted_file_returns_the_known_problems(service):
     assert list(outcome.problems) == problems
 
 
-def test_file_is_kept_until_every_scoring_version_has_read_it(service):
+def test_file_is_kept_until_every_scoring_version_has_read_it(service, monkeypatch):
     accepted = service.submit(service.competition(), csv=faulty(1))
     reject(service, accepted)
+    monkeypatch.setattr(rejected_files, "QUOTA_BYTES", 0)
     with service.database.write() as session:
         session.execute(update(ScoringJob).values(state="waiting"))
-        assert not rejected_files.release_over_quota(
-            session, submission_id=accepted.submission.id, quota_bytes=0, now=db.now(session)
-        )
+        submission_id, now = accepted.submission.id, db.now(session)
+        assert not rejected_files.release_over_quota(session, submission_id=submission_id, now=now)
     make_old(service, KEPT_FOR)
     assert delete(service) == set()
     assert service.submission(accepted).file_deleted_at is None

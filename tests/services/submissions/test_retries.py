@@ -21,7 +21,9 @@ def break_job(service, job_id, *, after=timedelta()):
     with service.database.write() as session:
         now = service.now + after
         claim = jobs.claim(session, job_id=job_id, lease=LEASE, now=now)
-        jobs.record(session, job_id=job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
+        jobs.record(
+            session, job_ids=[job_id], token=claim.token, outcomes={job_id: Breakdown("7F3A")}, now=now
+        )
 
 
 def retry(service, *, after):

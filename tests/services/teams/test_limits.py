@@ -32,7 +32,13 @@ def reject(service, accepted, *, after):
     with service.database.write() as session:
         now = service.now + after
         claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
-        jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Rejection([]), now=now)
+        jobs.record(
+            session,
+            job_ids=[claim.job_id],
+            token=claim.token,
+            outcomes={claim.job_id: Rejection([])},
+            now=now,
+        )
 
 
 def rush(service, competition, user):
