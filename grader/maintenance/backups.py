@@ -11,7 +11,6 @@ import logging
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -58,7 +57,6 @@ WITHOUT_KEY = (
 WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
 BATCH = 1000
 BLOBS_AT_A_TIME = 8
-RENEW_SECONDS = 60
 
 logger = logging.getLogger(__name__)
 
@@ -73,10 +71,10 @@ class NewBackup:
 
 
 class _Writer:
-    """Adds content to a store unless the store already has it, and calls `renew` from time to time."""
+    """Adds content to a store unless the store already has it."""
 
-    def __init__(self, store: Store, renew: Callable[[], None]) -> None:
-        self._store, self._renew, self._renewed_at = store, renew, time.monotonic()
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._present = store.sizes()
         # A file that was truncated later has another size than in the record.
         self._sizes = {name: size for record in store.records()[0] for name, size in record.objects.items()}
@@ -85,9 +83,6 @@ class _Writer:
 
     def add(self, sha256: str, open_source: Callable[[], IO[bytes] | io.FileIO]) -> int:
         """Store content with this hash; return its size; raise BlobMissing or BlobDamaged."""
-        if time.monotonic() - self._renewed_at >= RENEW_SECONDS:
-            self._renew()
-            self._renewed_at = time.monotonic()
         size = self._present.get(sha256)
         if size is None or self._sizes.get(sha256, size) != size:
             with open_source() as source:
@@ -115,58 +110,33 @@ def open_backup(target: str, *, name: str | None = None) -> tuple[Store, Record]
 def run(settings: Settings, database: Database, storage: Storage, *, target: str) -> NewBackup:
     """Make a backup and record its result; in the configured target, delete old backups.
 
-    An interrupted run, for example by SystemExit, is not recorded. Raises BackupInProgress or any error of
-    `make`.
+    Raises BackupInProgress or any error of `make`.
     """
-    with database.write() as session:
-        backup_runs.hold_lock(session)
-        run_id = backup_runs.begin(session, target=target, now=db.now(session)).id
-    reach("backup.after_begin")
-
-    def renew() -> None:
-        with database.write() as session:
-            backup_runs.renew(session, run_id=run_id, now=db.now(session))
-
     is_scheduled = target == settings.backup_target
-    try:
-        store = Store(target)
-        backup = make(settings, database, storage, store, renew=renew)
-        if is_scheduled:
-            prune(store, keep=timedelta(days=settings.backup_keep_days), now=backup.record.made_at)
-    except Exception as error:
+    with backup_runs.locked(database, settings.data_dir):
         with database.write() as session:
-            reason, now = _reason(error), db.now(session)
-            backup_runs.fail(session, run_id=run_id, error=reason, is_scheduled=is_scheduled, now=now)
-        raise
-    except BaseException:
+            run_id = backup_runs.begin(session, target=target, now=db.now(session)).id
+        reach("backup.after_begin")
+        try:
+            store = Store(target)
+            backup = make(settings, database, storage, store)
+            if is_scheduled:
+                prune(store, keep=timedelta(days=settings.backup_keep_days), now=backup.record.made_at)
+        except Exception as error:
+            with database.write() as session:
+                reason, now = _reason(error), db.now(session)
+                backup_runs.fail(session, run_id=run_id, error=reason, is_scheduled=is_scheduled, now=now)
+            raise
         with database.write() as session:
-            backup_runs.withdraw(session, run_id=run_id)
-        raise
-    record = backup.record
-    with database.write() as session:
-        backup_runs.succeed(
-            session,
-            run_id=run_id,
-            name=record.name,
-            size_bytes=record.size,
-            copied_bytes=backup.copied,
-            now=db.now(session),
-        )
-    logger.info("Backup %s is complete: %s bytes were copied.", record.name, f"{backup.copied:,}")
+            backup_runs.succeed(session, run_id=run_id, now=db.now(session))
+    logger.info("Backup %s is complete: %s bytes were copied.", backup.record.name, f"{backup.copied:,}")
     return backup
 
 
-def make(
-    settings: Settings,
-    database: Database,
-    storage: Storage | None,
-    store: Store,
-    *,
-    renew: Callable[[], None] = lambda: None,
-) -> NewBackup:
+def make(settings: Settings, database: Database, storage: Storage | None, store: Store) -> NewBackup:
     """Add a backup to a store, even while the service runs; if `storage` is None, omit blobs.
 
-    `renew` is called at least once; its errors end the backup. Raises OrganizerRefusal.
+    Raises OrganizerRefusal.
     """
     revision = schema.current(database)
     if revision is None:
@@ -177,7 +147,7 @@ def make(
         advice = "Run `fairboard doctor` to see which files you can delete."
         raise _cannot_back_up(f"There is too little disk space for a copy of the database. {advice}")
     store.prepare()
-    writer = _Writer(store, renew)
+    writer = _Writer(store)
     with database.read() as session:
         made_at = db.now(session).astimezone(UTC)
     record = Record(
@@ -197,7 +167,6 @@ def make(
         missing = _add_blobs(storage, writer, record, sorted(named))
         with database.read() as session:  # some may have been deleted since the snapshot
             unusable = sorted(missing & required & blobs.required(session)) if missing else []
-    renew()
     reach("backup.before_record")
     if damage := record.damage(store.sizes()):
         raise _cannot_back_up(f"{len(damage):,} objects disappeared from the store during the backup.")
@@ -249,7 +218,7 @@ def _add_blobs(storage: Storage, writer: _Writer, record: Record, names: list[st
 def prune(store: Store, *, keep: timedelta, now: datetime) -> None:
     """Delete backups older than `keep` and unneeded objects; always keep the last complete backup.
 
-    Callers must hold the lock of a run. If a record is unreadable, nothing is deleted, because it may list
+    Callers must hold the lock of backups. If a record is unreadable, nothing is deleted, because it may list
     any object.
     """
     records, problems = store.records()

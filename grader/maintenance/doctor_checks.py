@@ -250,22 +250,20 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
     if target and is_in_storage(settings, target, whole_bucket=True):
         yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
     now = db.now(session)
-    status = backup_runs.status(session, now=now, target=target)
-    last = status.last.started_at if status.last else None
-    state = f"The last backup is {_age(now - last)} old." if last else "There is no backup."
-    is_late = last is None or now - last > settings.backup_interval() + BACKUP_PATIENCE
-    if failures := status.failures:
+    last, failures, unfinished = backup_runs.status(session, target=target)
+    state = f"The last backup is {_age(now - last.started_at)} old." if last else "There is no backup."
+    newest = unfinished or last
+    is_late = newest is None or now - newest.started_at > settings.backup_interval() + BACKUP_PATIENCE
+    if failures:
         since = f"{failures[0].started_at:%-d %b %Y, %H:%M} UTC"
         yield alarm("backup", f"Backups have failed since {since}: {failures[-1].error} {state}")
-    elif status.is_running:
-        yield ok("backup", f"{state} A backup is in progress.")
     elif target is None:
         finding = warning if is_late else ok
         yield finding("backup", f"{state} Backups are not scheduled ({PREFIX}BACKUP_TARGET is not set).")
     elif is_late:
         yield alarm("backup", f"{state} The sweeper should make one. Check that it is running.")
     else:
-        yield ok("backup", state)
+        yield ok("backup", f"{state} A backup is in progress." if unfinished else state)
 
 
 def _is_damaged(storage: Storage, sha256: str) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String
+from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base
@@ -38,20 +38,13 @@ class AuditEntry(Base):
 
 
 class BackupRun(Base):
-    """A backup in progress, complete (with the backup's `name`) or failed (with an `error`).
-
-    A run without `ended_at` holds the lock until `lease_until`, which the process extends.
-    """
+    """A backup that is complete, or failed with an `error`; an open run is in progress or was killed."""
 
     __tablename__ = "backup_run"
 
     target: Mapped[str]
     started_at: Mapped[datetime]
-    lease_until: Mapped[datetime]
     ended_at: Mapped[datetime | None]
-    name: Mapped[str | None] = mapped_column(String(64))
-    size_bytes: Mapped[int | None] = mapped_column(BigInteger)
-    copied_bytes: Mapped[int | None] = mapped_column(BigInteger)
     error: Mapped[str | None]
 
 

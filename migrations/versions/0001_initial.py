@@ -34,11 +34,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("target", sa.Text(), nullable=False),
         sa.Column("started_at", TIME, nullable=False),
-        sa.Column("lease_until", TIME, nullable=False),
         sa.Column("ended_at", TIME),
-        sa.Column("name", sa.String(64)),
-        sa.Column("size_bytes", sa.BigInteger()),
-        sa.Column("copied_bytes", sa.BigInteger()),
         sa.Column("error", sa.Text()),
     )
     op.create_table(

@@ -4,9 +4,8 @@ import errno
 import gzip
 import os
 import sys
-import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -68,7 +67,12 @@ def check(settings, name=None):
 
 def status(service):
     with service.database.read() as session:
-        return backup_runs.status(session, now=db.now(session))
+        return backup_runs.status(session)
+
+
+def runs(service):
+    with service.database.read() as session:
+        return session.scalars(select(BackupRun).order_by(BackupRun.id)).all()
 
 
 def store_of(settings):
@@ -126,8 +130,8 @@ def test_second_backup_copies_only_new_content(service, configured):
     names = [each.record.name for each in (first, again, third)]
     assert [record.name for record in store_of(configured).records()[0]] == names
     assert [check(configured, name) for name in names] == [[], [], []]
-    last, failures, is_running = status(service)
-    assert (last.name, failures, is_running) == (names[-1], [], False)
+    last, *others = status(service)
+    assert last.id == 3 and others == [[], None]
 
 
 @pytest.mark.both_databases
@@ -374,40 +378,21 @@ def test_target_in_the_blob_storage_is_rejected(service, tmp_path):
     assert "in the blob storage" in status(service).failures[-1].error
 
 
-def test_a_backup_that_waits_for_the_lock_starts_after_the_wait(service, configured):
-    service.settings.data_dir.mkdir(exist_ok=True)
-    held, released = threading.Event(), threading.Event()
-
-    def hold():
-        with service.database.write() as session:
-            backup_runs.hold_lock(session)
-            held.set()
-            released.wait()
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    held.wait()
-    before = datetime.now(UTC)
-    threading.Timer(0.3, released.set).start()
+@pytest.mark.both_databases
+def test_only_one_backup_runs_at_a_time_and_an_interrupted_one_can_be_repeated_at_once(
+    service, configured, monkeypatch
+):
+    service.submit(service.competition())
+    with backup_runs.locked(service.database, configured.data_dir), pytest.raises(BackupInProgress):
+        run(service, configured)
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(Store, "add_record", lambda *_: sys.exit(0))
+        run(service, configured)
+    assert [each.error for each in runs(service)] == [None]
+    assert status(service).last is None
     run(service, configured)
-    holder.join()
-    with service.database.read() as session:
-        started_at = session.scalars(select(BackupRun.started_at)).one()
-    assert started_at >= before + timedelta(seconds=0.3)
-
-
-def test_only_one_backup_runs_at_a_time_and_a_dead_one_is_replaced(service):
-    with service.database.write() as session:
-        first = backup_runs.begin(session, target="/x", now=service.now)
-    with service.database.write() as session, pytest.raises(BackupInProgress):
-        backup_runs.begin(session, target="/x", now=service.now + backup_runs.LEASE / 2)
-    later = service.now + 2 * backup_runs.LEASE
-    with service.database.write() as session:
-        backup_runs.begin(session, target="/x", now=later)
-    with service.database.write() as session, refused("backup_lost"):
-        backup_runs.renew(session, run_id=first.id, now=later)
-    with service.database.read() as session:
-        assert session.get_one(BackupRun, first.id).error == backup_runs.ENDED_EARLY
+    assert [each.error for each in runs(service)] == [backup_runs.ENDED_EARLY, None]
+    assert check(configured) == []
 
 
 def test_schedule_catches_up_and_retries_after_a_pause(service):
@@ -423,9 +408,9 @@ def test_schedule_catches_up_and_retries_after_a_pause(service):
 
     assert due(now)
     run_id = begin(now)
-    assert not due(now)
+    assert not due(now) and due(now + RETRY_AFTER)  # It has been killed.
     with service.database.write() as session:
-        backup_runs.succeed(session, run_id=run_id, name="a", size_bytes=1, copied_bytes=1, now=now)
+        backup_runs.succeed(session, run_id=run_id, now=now)
     assert not due(now + interval * 0.99)
     assert due(now + interval) and due(now + 9 * interval)
     run_id = begin(now + interval)
@@ -435,7 +420,7 @@ def test_schedule_catches_up_and_retries_after_a_pause(service):
     assert due(now + interval + RETRY_AFTER)
     with service.database.write() as session:  # A backup in another place replaces no scheduled one.
         run_id = backup_runs.begin(session, target="/usb", now=now + interval + RETRY_AFTER).id
-        backup_runs.succeed(session, run_id=run_id, name="b", size_bytes=1, copied_bytes=1, now=now)
+        backup_runs.succeed(session, run_id=run_id, now=now)
     assert due(now + interval + RETRY_AFTER)
 
 
@@ -479,26 +464,6 @@ def test_a_full_disk_leaves_the_last_backup_usable_and_administrators_receive_on
     assert len(mails()) == 2
 
 
-def test_interrupted_backup_can_be_repeated_at_once(service, configured, monkeypatch):
-    service.submit(service.competition())
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(Store, "add_record", lambda *_: sys.exit(0))
-        run(service, configured)
-    with service.database.read() as session:
-        assert session.scalars(select(BackupRun)).all() == []
-    run(service, configured)
-    assert check(configured) == []
-
-
-def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured, monkeypatch):
-    service.submit(service.competition())
-    monkeypatch.setattr(backups, "RENEW_SECONDS", 0)
-    monkeypatch.setattr(backup_runs, "LEASE", timedelta())
-    with refused("backup_lost"):
-        run(service, configured)
-    assert store_of(configured).records() == ([], [])
-
-
 def test_object_that_disappears_during_a_backup_is_noticed(service, configured, monkeypatch):
     service.submit(service.competition())
     run(service, configured)
@@ -515,10 +480,8 @@ def test_restored_installation_lists_the_backup_from_which_it_was_restored(servi
     elsewhere.restore(configured.backup_target or "")
     settings = elsewhere.settings.model_copy(update={"backup_target": configured.backup_target})
     with elsewhere.database.read() as session:
-        newest = session.scalars(select(BackupRun).order_by(BackupRun.id.desc())).first()
-        assert newest is not None
-        assert (newest.name, newest.ended_at) == (made[-1].record.name, made[-1].record.made_at)
-        assert backup_runs.last_success(session).id == newest.id
+        last, *others = backup_runs.status(session)
+        assert (last.id, last.ended_at, others) == (2, made[-1].record.made_at, [[], None])
         (finding,) = doctor_checks.of_backups(settings, session)
         assert finding.level == "ok"
 
@@ -542,7 +505,7 @@ def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured):
     grow_older(9)
     assert levels() == ["alarm", "warning"]
     with service.database.write() as session:
-        backup_runs.begin(session, target="elsewhere", now=db.now(session))
+        backup_runs.begin(session, target=configured.backup_target, now=db.now(session))
     assert levels() == ["ok", "ok"]  # A backup is in progress.
 
 

@@ -1,112 +1,115 @@
 """Backup runs: lock, schedule, results, e-mails about failures."""
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, select, text, true, update
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
+from grader.db import Database
+from grader.errors import OrganizerError
 from grader.models import BackupRun, User
-from grader.services.site import counting, letters, outbox
+from grader.services.site import letters, outbox
 from grader.text import one_line
 
-LEASE = timedelta(minutes=15)  # renewed after each object that is copied
 RETRY_AFTER = timedelta(minutes=15)
 KEPT = timedelta(days=400)
 ERROR_MAX_LENGTH = 500
 ENDED_EARLY = "The process ended before the backup was complete."
+IS_OPEN = BackupRun.ended_at.is_(None)
+IS_COMPLETE = ~IS_OPEN & BackupRun.error.is_(None)
+
+_ADVISORY_LOCK = 7777_0003
 
 
 class BackupInProgress(OrganizerError):
     """Another process is making a backup."""
 
     public_name = "backup_in_progress"
-    message = (
-        "Another backup is in progress; it started at {started_at:%-d %b %Y, %H:%M:%S} UTC. If its process "
-        "was killed, try again at {free_at:%H:%M:%S} UTC."
-    )
+    message = "Another backup is in progress. Try again when it has ended."
 
 
 class BackupStatus(NamedTuple):
-    """The last complete backup, the failed runs since then, and whether a run is in progress."""
+    """The last complete backup, the failed runs since then, and the run that has not ended."""
 
     last: BackupRun | None
     failures: list[BackupRun]
-    is_running: bool
+    unfinished: BackupRun | None
 
 
-def status(session: Session, *, now: datetime, target: str | None = None) -> BackupStatus:
+@contextmanager
+def locked(database: Database, data_dir: Path) -> Iterator[None]:
+    """Exclude other backups until the block or the process ends; raise BackupInProgress."""
+    with ExitStack() as held:
+        if database.engine.dialect.name == "sqlite":
+            file = held.enter_context((data_dir / "backup.lock").open("a"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BackupInProgress from None
+        else:
+            connection = held.enter_context(database.engine.connect())
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+            # PgBouncer supports only locks that end with their transaction.
+            if not connection.scalar(select(func.pg_try_advisory_xact_lock(_ADVISORY_LOCK))):
+                raise BackupInProgress
+        yield
+
+
+def status(session: Session, *, target: str | None = None) -> BackupStatus:
     """Return the state of the backups in one target or all."""
     last = last_success(session, target)
-    later = select(BackupRun).where(BackupRun.id > (last.id if last else 0)).order_by(BackupRun.id)
-    runs = session.scalars(later).all()
+    later = select(BackupRun).where(_is_in(target), BackupRun.id > (last.id if last else 0))
+    runs = session.scalars(later.order_by(BackupRun.id)).all()
     return BackupStatus(
         last,
-        failures=[each for each in runs if each.error is not None and target in (None, each.target)],
-        is_running=any(each.ended_at is None and each.lease_until > now for each in runs),
+        failures=[each for each in runs if each.ended_at],
+        unfinished=next((each for each in runs if not each.ended_at), None),
     )
 
 
 def last_success(session: Session, target: str | None = None) -> BackupRun | None:
     """Return the newest complete backup in one target or all, or None if there is none."""
-    query = select(BackupRun).where(BackupRun.name.is_not(None)).order_by(BackupRun.id.desc()).limit(1)
-    return session.scalar(query if target is None else query.where(BackupRun.target == target))
+    query = select(BackupRun).where(IS_COMPLETE, _is_in(target)).order_by(BackupRun.id.desc())
+    return session.scalar(query.limit(1))
+
+
+def _is_in(target: str | None) -> ColumnElement[bool]:
+    return true() if target is None else BackupRun.target == target
 
 
 def is_due(session: Session, *, target: str, interval: timedelta, now: datetime) -> bool:
-    """Return whether the next scheduled backup should start; a missed one is due immediately."""
-    is_running = and_(BackupRun.ended_at.is_(None), BackupRun.lease_until > now)
-    has_failed = and_(
-        BackupRun.target == target,
-        BackupRun.error.is_not(None),
-        BackupRun.ended_at > now - min(RETRY_AFTER, interval),
+    """Return whether the next scheduled backup should start; a missed one is due immediately.
+
+    A run that failed or has not ended delays the next one.
+    """
+    since = func.coalesce(BackupRun.ended_at, BackupRun.started_at)
+    unsuccessful = select(BackupRun.id).where(
+        _is_in(target), ~IS_COMPLETE, since > now - min(RETRY_AFTER, interval)
     )
-    last = last_success(session, target)
-    if session.scalar(select(BackupRun.id).where(or_(is_running, has_failed)).limit(1)) is not None:
+    if session.scalar(unsuccessful.limit(1)) is not None:
         return False
+    last = last_success(session, target)
     return last is None or last.started_at <= now - interval
 
 
-def hold_lock(session: Session) -> None:
-    """Prevent other runs until the transaction ends; call this before reading the clock."""
-    counting.hold_lock(session, "backup")
-
-
 def begin(session: Session, *, target: str, now: datetime) -> BackupRun:
-    """Start a run under the lock; raise BackupInProgress if there is one already."""
-    for run in session.scalars(select(BackupRun).where(BackupRun.ended_at.is_(None))):
-        if run.lease_until > now:
-            raise BackupInProgress(started_at=run.started_at, free_at=run.lease_until)
-        run.ended_at, run.error = run.lease_until, ENDED_EARLY
+    """Start a run; callers hold the lock, so the process of an earlier open run has been killed."""
+    session.execute(update(BackupRun).where(IS_OPEN).values(ended_at=now, error=ENDED_EARLY))
     session.execute(delete(BackupRun).where(BackupRun.started_at <= now - KEPT))
-    run = BackupRun(target=target, started_at=now, lease_until=now + LEASE)
+    run = BackupRun(target=target, started_at=now)
     session.add(run)
     session.flush()
     return run
 
 
-def renew(session: Session, *, run_id: int, now: datetime) -> None:
-    """Extend the lease of a run; raise OrganizerRefusal if it has ended."""
-    renewed = session.scalar(
-        update(BackupRun)
-        .where(BackupRun.id == run_id, BackupRun.ended_at.is_(None), BackupRun.lease_until > now)
-        .values(lease_until=now + LEASE)
-        .returning(BackupRun.id)
-        .execution_options(synchronize_session=False)
-    )
-    if renewed is None:
-        message = "The backup was stopped because its lease ended. Start it again."
-        raise OrganizerRefusal("backup_lost", ErrorKind.CONFLICT, message)
-
-
-def succeed(
-    session: Session, *, run_id: int, name: str, size_bytes: int, copied_bytes: int, now: datetime
-) -> None:
+def succeed(session: Session, *, run_id: int, now: datetime) -> None:
     """Record a complete backup."""
-    run = session.get_one(BackupRun, run_id)
-    run.ended_at, run.name, run.error = now, name, None
-    run.size_bytes, run.copied_bytes = size_bytes, copied_bytes
+    session.get_one(BackupRun, run_id).ended_at = now
     session.flush()
 
 
@@ -134,17 +137,6 @@ def fail(session: Session, *, run_id: int, error: str, is_scheduled: bool, now: 
         )
 
 
-def withdraw(session: Session, *, run_id: int) -> None:
-    """Delete an interrupted run, so that the next one can start immediately."""
-    session.execute(delete(BackupRun).where(BackupRun.id == run_id))
-
-
 def end_restored(session: Session, *, made_at: datetime) -> None:
-    """In restored tables, record the backup that contains them as complete, and delete interrupted runs."""
-    is_open = BackupRun.ended_at.is_(None)
-    session.execute(
-        update(BackupRun)
-        .where(is_open, BackupRun.started_at <= made_at, BackupRun.lease_until > made_at)
-        .values(ended_at=made_at, name=f"{made_at:%Y%m%dT%H%M%S%fZ}")
-    )
-    session.execute(delete(BackupRun).where(is_open))
+    """In restored tables, record the backup that contains them as complete."""
+    session.execute(update(BackupRun).where(IS_OPEN).values(ended_at=made_at))
