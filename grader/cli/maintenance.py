@@ -158,7 +158,7 @@ def restore(target: str | None, name: str | None) -> None:
         lines.append(
             f"Queued e-mails that will not be sent, because they may have been sent already: {held_mails:,}."
         )
-    if not record.with_blobs:
+    if not record.blobs:
         lines.append("This backup contains no blobs. The configured storage must already contain them.")
     if record.secret_key_mark != backups.mark(settings):
         lines.append(

@@ -7,24 +7,17 @@ that its backup needs. Content that several backups need is stored once.
 import gzip
 import zlib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import AwareDatetime, BaseModel, PrivateAttr, ValidationError
 
-from grader.errors import OrganizerError
 from grader.maintenance.database_copies import Hash, TableCopy
 from grader.settings import Settings
 from grader.storage import disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, open_storage
 
 OBJECTS, RECORDS = "objects", "backups"
-
-
-class NotABackup(OrganizerError):
-    """The data is not a usable backup; the message states the reason."""
-
-    public_name = "not_a_backup"
 
 
 class Record(BaseModel, extra="forbid"):
@@ -36,10 +29,9 @@ class Record(BaseModel, extra="forbid"):
     revision: str
     tables: dict[str, TableCopy]
     blobs: dict[Hash, int]
-    with_blobs: bool
-    settings: str
+    settings: dict[str, Any]
     secret_key_mark: str
-    format: Literal[4] = 4
+    format: Literal[5] = 5
     _sha256: str = PrivateAttr("")  # the name of the record in its store
 
     @property
@@ -77,6 +69,14 @@ class Store:
         for storage in (self.objects, self._records):
             storage.remove_abandoned()
 
+    def usable(self) -> dict[str, int]:
+        """Return the sizes of all objects except those that were truncated after a backup."""
+        sizes = self.sizes()
+        for record in self.records()[0]:
+            for name in record.damage(sizes):
+                sizes.pop(name, None)
+        return sizes
+
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all objects."""
         return {blob.sha256: blob.size for blob in self.objects.blobs()}
@@ -109,14 +109,12 @@ class Store:
         self._records.delete(record._sha256)
 
 
-def is_in_storage(settings: Settings, target: str, *, whole_bucket: bool = False) -> bool:
-    """Return whether a target is in the folder, the prefix or the whole bucket of the blob storage."""
+def is_in_storage(settings: Settings, target: str) -> bool:
+    """Return whether a target is in the folder or prefix of the blob storage."""
     places = []
     for url in (settings.storage(), target):
         parts = urlsplit(url)
-        if parts.scheme == "s3":
-            place = f"s3://{parts.netloc}{'' if whole_bucket else parts.path}"
-        else:
-            place = str(Path(unquote(parts.path) if parts.scheme else url).resolve())
-        places.append(f"{place.rstrip('/')}/")
+        if parts.scheme != "s3":
+            url = str(Path(unquote(parts.path) if parts.scheme else url).resolve())
+        places.append(f"{url.rstrip('/')}/")
     return places[1].startswith(places[0])

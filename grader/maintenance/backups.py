@@ -6,22 +6,17 @@ again. Secret settings are not included. The cache is not included.
 
 import hashlib
 import hmac
-import io
 import logging
 import shutil
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
 
 from pydantic import SecretStr
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -29,11 +24,11 @@ from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import ErrorKind, FairboardError, OrganizerRefusal
 from grader.maintenance import database_copies, schema
-from grader.maintenance.backup_store import NotABackup, Record, Store, is_in_storage
+from grader.maintenance.backup_store import Record, Store, is_in_storage
+from grader.maintenance.database_copies import NotABackup
 from grader.models import (
     Competition,
     CompetitionState,
-    JobState,
     Mail,
     OrganizerJob,
     Participation,
@@ -41,15 +36,14 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services.site import backup_runs
+from grader.services.site import backup_runs, outbox
 from grader.services.site.outbox import GIVEN_UP_AFTER
 from grader.settings import PREFIX, Settings
-from grader.storage import blobs, disk
+from grader.storage import blobs, disk, stores
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 AUTOMATIC_FOLDER = "backups"  # relative to the data folder
 KEPT_COPIES = 2  # of those before upgrades
-SCRATCH = "backup-scratch-"  # temporary folder in the data folder
 WITHOUT_KEY = (
     "Without it, authenticator apps stop working, and corrected solutions that have no Usage column are "
     "split differently."
@@ -68,32 +62,6 @@ class NewBackup:
     record: Record
     copied: int
     unusable: list[str]
-
-
-class _Writer:
-    """Adds content to a store unless the store already has it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._present = store.sizes()
-        # A file that was truncated later has another size than in the record.
-        self._sizes = {name: size for record in store.records()[0] for name, size in record.objects.items()}
-        self._counting = threading.Lock()
-        self.copied = 0
-
-    def add(self, sha256: str, open_source: Callable[[], IO[bytes] | io.FileIO]) -> int:
-        """Store content with this hash; return its size; raise BlobMissing or BlobDamaged."""
-        size = self._present.get(sha256)
-        if size is None or self._sizes.get(sha256, size) != size:
-            with open_source() as source:
-                stored = self._store.objects.put(source)
-            if stored.sha256 != sha256:
-                raise BlobDamaged(sha256)
-            size = stored.size
-            with self._counting:
-                self.copied += size
-            reach("backup.after_object")
-        return size
 
 
 def open_backup(target: str, *, name: str | None = None) -> tuple[Store, Record]:
@@ -143,76 +111,59 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
         raise _cannot_back_up("There is nothing to back up: the database has no tables.")
     if is_in_storage(settings, store.target):
         raise _cannot_back_up(f"The target {store.target} is in the blob storage. Choose another one.")
-    if disk.is_short(settings, wanted_bytes=database_copies.size_bytes(database)):
-        advice = "Run `fairboard doctor` to see which files you can delete."
-        raise _cannot_back_up(f"There is too little disk space for a copy of the database. {advice}")
+    if disk.is_short(settings):
+        raise _cannot_back_up(
+            "There is too little disk space. Run `fairboard doctor` to see which files you can delete."
+        )
     store.prepare()
-    writer = _Writer(store)
-    with database.read() as session:
+    present = store.usable()
+    named, required = set[str](), set[str]()
+    with database.read() as session:  # a single snapshot
         made_at = db.now(session).astimezone(UTC)
+        tables = database_copies.copy_out(session.connection(), store.objects, present)
+        if storage is not None:  # Otherwise, the tables may have an older schema.
+            named, required = blobs.named(session), blobs.required(session)
+    reach("backup.after_tables")
     record = Record(
         name=f"{made_at:%Y%m%dT%H%M%S%fZ}",
         made_at=made_at,
         fairboard=version("fairboard"),
         revision=revision,
-        tables={},
-        blobs={},
-        with_blobs=storage is not None,
-        settings=_settings_text(settings),
+        tables=tables,
+        blobs=_copy_blobs(storage, store.objects, named, present) if storage else {},
+        settings=settings.model_dump(mode="json", exclude_defaults=True),
         secret_key_mark=mark(settings),
     )
-    named, required = _copy_tables(settings, database, writer, record)
-    unusable = []
-    if storage is not None:
-        missing = _add_blobs(storage, writer, record, sorted(named))
+    if unusable := required - record.blobs.keys():
         with database.read() as session:  # some may have been deleted since the snapshot
-            unusable = sorted(missing & required & blobs.required(session)) if missing else []
+            unusable &= blobs.required(session)
     reach("backup.before_record")
     if damage := record.damage(store.sizes()):
         raise _cannot_back_up(f"{len(damage):,} objects disappeared from the store during the backup.")
     store.add_record(record)
     reach("backup.after_record")
-    return NewBackup(record, writer.copied, unusable)
+    copied = sum(size for name, size in record.objects.items() if name not in present)
+    return NewBackup(record, copied, sorted(unusable))
 
 
-def _copy_tables(
-    settings: Settings, database: Database, writer: _Writer, record: Record
-) -> tuple[set[str], set[str]]:
-    """Copy a snapshot of all tables; return the names of its blobs, and of the required ones."""
-    named, required = set[str](), set[str]()
-    for left in settings.data_dir.glob(f"{SCRATCH}*"):  # of killed processes
-        shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=SCRATCH) as scratch:
-        with database.read() as session:  # a single snapshot
-            record.tables = database_copies.copy_out(session.connection(), Path(scratch))
-            if record.with_blobs:  # Otherwise, the tables may have an older schema.
-                named, required = blobs.named(session), blobs.required(session)
-        reach("backup.after_tables")
-        for copy in record.tables.values():
-            for sha256 in copy.parts:
-                writer.add(sha256, partial(io.FileIO, Path(scratch) / sha256))
-    return named, required
+def _copy_blobs(
+    storage: Storage, objects: Storage, names: set[str], present: Mapping[str, int]
+) -> dict[str, int]:
+    """Copy blobs, several at a time; return the sizes of those that are neither missing nor damaged."""
 
-
-def _add_blobs(storage: Storage, writer: _Writer, record: Record, names: list[str]) -> set[str]:
-    """Add all available blobs, several at a time; return the names of the others."""
-    missing: set[str] = set()
-
-    def add(sha256: str) -> int | None:
+    def copy(sha256: str) -> int | None:
         try:
-            return writer.add(sha256, partial(storage.open, sha256))
+            return stores.copy(storage, objects, sha256)
         except (BlobMissing, BlobDamaged):
             return None
 
+    sizes: dict[str, int | None] = {name: present[name] for name in names & present.keys()}
+    new = sorted(names - sizes.keys())
     with ThreadPoolExecutor(BLOBS_AT_A_TIME) as pool:
-        for start in range(0, len(names), BATCH):  # an error cancels the rest of a batch
-            batch = names[start : start + BATCH]
-            for sha256, size in zip(batch, pool.map(add, batch), strict=True):
-                if size is None:
-                    missing.add(sha256)
-                else:
-                    record.blobs[sha256] = size
-    return missing
+        for start in range(0, len(new), BATCH):  # an error cancels the rest of a batch
+            batch = new[start : start + BATCH]
+            sizes |= zip(batch, pool.map(copy, batch), strict=True)
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def prune(store: Store, *, keep: timedelta, now: datetime) -> None:
@@ -252,10 +203,10 @@ def copy_before_upgrade(settings: Settings, database: Database) -> Path:
 def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) -> int:
     """Fill an empty installation from a backup and upgrade its tables.
 
-    Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails about
-    events that have probably happened since the backup are not sent, because they may already have been sent;
-    returns their number. All rows are committed at once, so an interrupted restore can be repeated. Until
-    then, no process accepts the database. Raises NotABackup or OrganizerRefusal.
+    Blobs are restored first, so that no row refers to a missing blob. All rows are committed at once, so an
+    interrupted restore can be repeated. Until then, no process accepts the database. Returns the number of
+    waiting e-mails, which are not sent because they may have been sent already. Raises NotABackup or
+    OrganizerRefusal.
     """
     store, record = backup
     if record.revision not in schema.revisions():
@@ -271,21 +222,20 @@ def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) 
             f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL.",
         )
     schema.mark_restore(database)
-    for sha256 in record.blobs:
-        with _opened(store, sha256) as source:
-            if storage.put(source).sha256 != sha256:
-                raise NotABackup(f"The backup is damaged: the object {sha256} has changed.")
-    with schema.migrating(database) as connection:
-        schema.rebuild(connection, record.revision)
-        database_copies.fill(connection, record.tables, partial(_verified, store))
-        schema.upgrade_within(connection)
-        with Session(connection) as session:
-            _free_claims(session)
-            backup_runs.end_restored(session, made_at=record.made_at)
-            held = _hold_mails_back(session, made_at=record.made_at, now=db.now(session))
-            session.flush()
-        reach("restore.before_commit")
-    return held
+    try:
+        for sha256 in record.blobs:
+            stores.copy(store.objects, storage, sha256)
+        with schema.migrating(database) as connection:
+            schema.rebuild(connection, record.revision)
+            database_copies.fill(connection, record.tables, store.objects)
+            schema.upgrade_within(connection)
+            with Session(connection) as session:
+                count = _adapt(session, record.made_at)
+                session.flush()
+            reach("restore.before_commit")
+    except (BlobMissing, BlobDamaged) as error:
+        raise NotABackup(f"The backup is damaged: {error}") from error
+    return count
 
 
 def verify(backup: tuple[Store, Record]) -> list[str]:
@@ -297,48 +247,25 @@ def verify(backup: tuple[Store, Record]) -> list[str]:
     problems = []
     for name, copy in record.tables.items():
         try:
-            count = sum(1 for _ in database_copies.rows_in_parts(copy, partial(_verified, store)))
-        except NotABackup as error:
-            problems.append(error.message)
-        else:
-            if count != copy.row_count:
-                problems.append(f"The table {name} has {count:,} rows instead of {copy.row_count:,}.")
+            for _ in database_copies.rows_in_parts(store.objects, name, copy):
+                pass
+        except (BlobMissing, BlobDamaged, NotABackup) as error:
+            problems.append(str(error))
     for sha256 in record.blobs:
         try:
-            _verified(store, sha256).close()
-        except NotABackup as error:
-            problems.append(error.message)
+            stores.verify(store.objects, sha256)
+        except (BlobMissing, BlobDamaged) as error:
+            problems.append(str(error))
     return problems
 
 
-def _verified(store: Store, sha256: str) -> IO[bytes]:
-    """Open an object whose bytes match its name; raise NotABackup."""
-    file = _opened(store, sha256)
-    if database_copies.digest(file) != sha256:
-        file.close()
-        raise NotABackup(f"The backup is damaged: the object {sha256} has changed.")
-    file.seek(0)
-    return file
-
-
-def _opened(store: Store, sha256: str) -> IO[bytes]:
-    try:
-        return store.objects.open(sha256)
-    except BlobMissing:
-        raise NotABackup(f"The backup is damaged: the object {sha256} is missing.") from None
-
-
-def _free_claims(session: Session) -> None:
-    """Reset claimed jobs to `waiting`, because their workers belong to another installation."""
-    for jobs in (ScoringJob, OrganizerJob):
-        session.execute(
-            update(jobs)
-            .where(jobs.state == JobState.CLAIMED)
-            .values(
-                state=JobState.WAITING, lease_until=None, token=None, attempt_count=jobs.attempt_count - 1
-            )
-            .execution_options(synchronize_session=False)
-        )
+def _adapt(session: Session, made_at: datetime) -> int:
+    """Adapt restored rows to this installation; return the number of e-mails that are not sent."""
+    now = db.now(session)
+    for jobs in (ScoringJob, OrganizerJob):  # their workers belong to another installation
+        session.execute(update(jobs).where(jobs.lease_until > now).values(lease_until=now))
+    backup_runs.end_restored(session, made_at=made_at)
+    return _hold_mails_back(session, made_at=made_at, now=now)
 
 
 def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> int:
@@ -347,25 +274,20 @@ def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> i
     E-mails about results of submissions that were pending at `made_at`, and about later reveals, are
     marked, too, so that no user receives them twice.
     """
-    held = session.scalars(
-        update(Mail)
-        .where(Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER)
-        .values(sent_at=now, error=WHY_NOT_SENT)
-        .returning(Mail.id)
-    ).all()
-    sent = {"to_address": "", "subject": "", "body": "", "error": WHY_NOT_SENT, "attempt_count": 0}
-    sent |= dict.fromkeys(("created_at", "available_at", "sent_at"), now)
-    for user_id, event in list(_events_since(session, made_at, now)):
-        db.insert_new(session, Mail, sent | {"user_id": user_id, "key": f"{user_id}:{event}"})
-    return len(held)
+    is_waiting = Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER
+    count = session.scalar(select(func.count(Mail.id)).where(*is_waiting)) or 0
+    for key in list(_keys_since(session, made_at, now)):
+        outbox.write(session, to_address="", subject="", body="", now=now, key=key)
+    session.execute(update(Mail).where(*is_waiting).values(sent_at=now, error=WHY_NOT_SENT))
+    return count
 
 
-def _events_since(session: Session, made_at: datetime, now: datetime) -> Iterator[tuple[int, str]]:
-    """Yield the users, and the events about which they have probably received an e-mail since the backup."""
+def _keys_since(session: Session, made_at: datetime, now: datetime) -> Iterator[str]:
+    """Yield the keys of the e-mails that have probably been sent since the backup."""
     pending = select(Submission.user_id, Submission.id).where(Submission.status == SubmissionStatus.PENDING)
     for user_id, submission_id in session.execute(pending):
         for status in (SubmissionStatus.SCORED, SubmissionStatus.REJECTED, SubmissionStatus.FAILED):
-            yield user_id, f"{status.value}:{submission_id}"
+            yield f"{user_id}:{status.value}:{submission_id}"
     due = select(Participation.user_id, Competition.id).where(
         Participation.competition_id == Competition.id,
         Competition.state == CompetitionState.PUBLISHED,
@@ -373,7 +295,7 @@ def _events_since(session: Session, made_at: datetime, now: datetime) -> Iterato
         Competition.reveals_at > made_at,
     )
     for user_id, competition_id in session.execute(due):
-        yield user_id, f"results:{competition_id}"
+        yield f"{user_id}:results:{competition_id}"
 
 
 def place_of_key(settings: Settings) -> str:
@@ -392,18 +314,6 @@ def needed_secrets(settings: Settings) -> list[str]:
     if settings.storage().startswith("s3:"):
         needed.append("the AWS_* variables for the bucket.")
     return needed
-
-
-def _settings_text(settings: Settings) -> str:
-    """Return all non-default settings except secrets as environment variables."""
-    lines = ["# Settings of the backed-up installation, without secret ones."]
-    for name, description in type(settings).model_fields.items():
-        value: Any = getattr(settings, name)
-        if isinstance(value, SecretStr):
-            lines.append(f"# {PREFIX}{name.upper()} was set.")
-        elif value is not None and value != description.default:
-            lines.append(f"{PREFIX}{name.upper()}={value}")
-    return "\n".join(lines) + "\n"
 
 
 def _reason(error: Exception) -> str:

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.db import Database
 from grader.maintenance import schema
-from grader.maintenance.backup_store import is_in_storage
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import Mail, Submission, SubmissionStatus
 from grader.sandbox import layers
@@ -22,7 +21,7 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_queue import HealthSign
 from grader.settings import PREFIX, HostMetrics, Settings
-from grader.storage import blobs, disk
+from grader.storage import blobs, disk, stores
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 from grader.text import counted
 
@@ -245,10 +244,8 @@ def of_mail(session: Session) -> Iterator[DoctorFinding]:
 
 
 def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
-    """Check that backups succeed at the scheduled interval, in a place separate from the blobs."""
+    """Check that backups succeed at the scheduled interval."""
     target = settings.backup_target
-    if target and is_in_storage(settings, target, whole_bucket=True):
-        yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
     now = db.now(session)
     last, failures, unfinished = backup_runs.status(session, target=target)
     state = f"The last backup is {_age(now - last.started_at)} old." if last else "There is no backup."
@@ -268,7 +265,7 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
 
 def _is_damaged(storage: Storage, sha256: str) -> bool:
     try:
-        storage.read(sha256)
+        stores.verify(storage, sha256)
     except (BlobDamaged, BlobMissing):
         return True
     return False

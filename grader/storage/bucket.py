@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 from grader.storage import stores
 from grader.storage.stores import BLOB_NAME, BlobMissing, ListedBlob, StorageUnavailable, StoredBlob
@@ -53,7 +53,7 @@ class BucketStorage:
                 self._store.put(blob.sha256, file if blob.size > PIECE_BYTES else file.read())
         return blob
 
-    def open(self, sha256: str) -> BinaryIO:
+    def open(self, sha256: str) -> io.BufferedReader:
         """Open a blob for reading; raise BlobMissing or StorageUnavailable."""
         import obstore
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Union
+from typing import IO, TYPE_CHECKING, Union
 from urllib.parse import unquote, urlsplit
 
 from grader.crash_points import reach
@@ -61,7 +61,7 @@ class BlobMissing(LookupError):
     """A blob is missing from the storage."""
 
     def __init__(self, sha256: str) -> None:
-        super().__init__(f"Blob {sha256} is not in the storage.")
+        super().__init__(f"Blob {sha256} is missing.")
 
 
 class StorageUnavailable(Exception):
@@ -118,7 +118,7 @@ class LocalStorage:
             draft.unlink(missing_ok=True)
         return blob
 
-    def open(self, sha256: str) -> BinaryIO:
+    def open(self, sha256: str) -> io.BufferedReader:
         """Open a blob for reading; raise BlobMissing or StorageUnavailable."""
         try:
             return self._path(sha256).open("rb")
@@ -225,3 +225,19 @@ def checked(data: bytes, sha256: str) -> bytes:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BlobDamaged(sha256)
     return data
+
+
+def verify(storage: Storage, sha256: str) -> None:
+    """Read a blob completely; raise BlobMissing, BlobDamaged or StorageUnavailable."""
+    with storage.open(sha256) as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+            raise BlobDamaged(sha256)
+
+
+def copy(source: Storage, target: Storage, sha256: str) -> int:
+    """Copy a blob; return its size; raise BlobMissing, BlobDamaged or StorageUnavailable."""
+    with source.open(sha256) as file:
+        blob = target.put(file)
+    if blob.sha256 != sha256:
+        raise BlobDamaged(sha256)
+    return blob.size
