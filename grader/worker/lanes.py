@@ -85,7 +85,8 @@ class Lane:
     """Work of one kind, done in turns by forked processes.
 
     `run` returns whether there may be more work. `is_due` is a condition of one statement for all lanes, or a
-    value. If a lane has subjects, `take` chooses one that is not `busy`.
+    value. If a lane has subjects, `take` chooses one that is not `busy`, and `end` gets it with the exit code
+    of its turn.
     """
 
     name: str
@@ -96,11 +97,12 @@ class Lane:
     at_once: int = 1
     niceness: int = 0
     take: Callable[..., Any] = lambda *_, busy: True  # noqa: ARG005
+    end: Callable[[Any, int], None] = lambda *_: None
 
 
 def all_lanes(settings: Settings) -> list[Lane]:
     """Return the lanes of an installation."""
-    pause = settings.sweep_interval_seconds()
+    pause, turns = settings.sweep_interval_seconds(), PythonTurns()
     patience = timedelta(seconds=settings.sweep_after_seconds)
     soon = min(1.0, pause)
 
@@ -117,7 +119,8 @@ def all_lanes(settings: Settings) -> list[Lane]:
             _when(python_turns.are_waiting),
             soon,
             at_once=python_turns.AT_ONCE,
-            take=PythonTurns().take,
+            take=turns.take,
+            end=turns.end,
         ),
         Lane("rescoring", rescore, _when(jobs.are_unattended), soon, niceness=NICENESS),
         organizers("checks"),
@@ -158,15 +161,22 @@ def score_overdue(turn: Turn) -> int:
 
 
 def score_python(turn: Turn) -> int:
-    """Score some files of a competition, or run the next check of a user."""
+    """Score some files of a competition, or run the next check of a user; return `SLOW` or their number."""
     kind, subject_id = turn.subject
+    start, allowed = time.monotonic(), python_turns.SLOW_SECONDS + python_turns.START_SECONDS
     if kind == "user":
-        return organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
-    scorer, has_scored = turn.scorer(), False
+        code = organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
+        return python_turns.SLOW if time.monotonic() - start > allowed else code
+    scorer, count = turn.scorer(), 0
     while not turn.is_over() and (job_id := turn.next(python_turns.next_job, competition_id=subject_id)):
+        start = time.monotonic()
         end_process_after(turn.settings.scoring_time_limit_seconds + PYTHON_SECONDS)
-        has_scored |= scorer.run(job_id, is_python=True)
-    return int(has_scored)
+        if not scorer.run(job_id, is_python=True):
+            break
+        if time.monotonic() - start > allowed:
+            return python_turns.SLOW
+        count, allowed = count + 1, python_turns.SLOW_SECONDS
+    return min(count, python_turns.SLOW - 1)
 
 
 def rescore(turn: Turn) -> int:

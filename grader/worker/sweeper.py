@@ -146,9 +146,10 @@ class Sweeper:
             if ready == self._woken:
                 os.read(self._woken, 1)
         for process in [each for each in self._turns if not each.is_alive()]:
-            lane, _ = self._turns.pop(process)
+            lane, subject = self._turns.pop(process)
             code = process.exitcode or 0
             process.close()
+            lane.end(subject, code)
             if code > 0:  # there may be more work
                 self._look_at[lane.name] = 0.0
             elif code < 0 and not self._is_stopped:

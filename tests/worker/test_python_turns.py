@@ -13,7 +13,7 @@ from grader.services.site import organizer_jobs
 from grader.services.solutions.truth import Truth
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions import scoring_queue
-from grader.worker import calculator, lanes
+from grader.worker import calculator, lanes, python_turns
 from grader.worker.lanes import Turn
 from grader.worker.python_turns import PythonTurns
 from tests.fixtures.python_metrics import LEAKY, MEAN, use_python_metric
@@ -117,21 +117,29 @@ def take(service, turns, *busy):
         return turns.take(session, service.now, busy=busy)
 
 
-def test_each_competition_has_one_turn_at_a_time_and_the_longest_waiting_is_next(service):
-    first, second, third = (
+def test_slow_metric_delays_no_other_until_several_of_its_files_were_fast(service):
+    slow, other, fast = (
         ("competition", use_python_metric(service, service.competition(name), MEAN).id)
-        for name in ("first", "second", "third")
+        for name in ("slow", "other", "fast")
     )
-    for slug in ("first", "second", "third"):
+    for slug in ("slow", "other", "fast"):
         with service.database.read() as session:
             competition = lookup.get(session, slug=slug)
         service.submit(competition)
     turns = PythonTurns()
-    assert take(service, turns) == first
-    assert take(service, turns, first) == second
-    assert take(service, turns) == third
-    assert take(service, turns, second) == first
-    assert take(service, turns, first, second, third) is None
+    assert take(service, turns) == slow
+    assert take(service, turns, slow) == other  # Each has one turn at a time.
+    turns.end(slow, python_turns.SLOW)
+    turns.end(other, -9)  # A killed turn was slow.
+    assert take(service, turns) == fast
+    turns.end(fast, 1)
+    assert take(service, turns) == slow  # This one has waited longest.
+    assert take(service, turns, slow) == fast
+    assert take(service, turns, slow, fast) is None
+    turns.end(slow, python_turns.FAST_FILES - 1)
+    assert take(service, turns, slow, fast) is None
+    turns.end(slow, 1)
+    assert take(service, turns, slow, fast) == other
 
 
 def test_checks_of_one_user_take_turns_with_those_of_others(service):
@@ -160,11 +168,14 @@ def test_checks_of_one_user_take_turns_with_those_of_others(service):
         assert organizer_jobs.waiting(session, lane="checks", now=service.now) is None
 
 
-def test_turn_scores_the_files_of_its_competition(service, monkeypatch):
+def test_turn_reports_a_slow_file(service, monkeypatch):
     competition = use_python_metric(service, service.competition(), MEAN)
-    files = [service.submit(competition, seed=seed) for seed in range(2)]
+    for seed in range(2):
+        service.submit(competition, seed=seed)
     turn = Turn(service.settings, ("competition", competition.id))
     monkeypatch.setattr(lanes, "limit_memory", lambda _: None)
     monkeypatch.setattr(lanes, "end_process_after", lambda _: None)
+    monkeypatch.setattr(python_turns, "START_SECONDS", -5.0)
+    assert lanes.score_python(turn) == python_turns.SLOW
+    monkeypatch.setattr(python_turns, "START_SECONDS", 60.0)
     assert [lanes.score_python(turn) for _ in range(2)] == [1, 0]
-    assert {service.submission(each).status for each in files} == {SubmissionStatus.SCORED}
