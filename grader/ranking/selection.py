@@ -65,6 +65,11 @@ class Scored:
     shown_units: int | None = field(kw_only=True)
     named: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict, kw_only=True)
 
+    @property
+    def exact_entry(self) -> TeamEntry:
+        """The entry for the automatic selection, with the exact public score."""
+        return TeamEntry(self.team_id, self.submission_id, self.public_units, self.submitted_at)
+
     def on(self, board: str = MAIN_BOARD, *, is_private: bool = False) -> TeamEntry | None:
         """Return the submission's entry for a leaderboard, or None if its value is hidden or undefined."""
         own = self.shown_units, self.private_units
@@ -122,21 +127,28 @@ def compute(
     Boards
         The best entry of each team among its normal submissions, ranked.
     """
-    teams = _by_team(scored, disqualified)
+    teams: dict[int, list[Scored]] = defaultdict(list)
+    for each in scored:
+        if each.kind is SubmissionKind.NORMAL and each.team_id not in disqualified:
+            teams[each.team_id].append(each)
     choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
-    competing = frozenset[int]().union(*choices.values())
     boards = {MAIN_BOARD, *(board for own in teams.values() for each in own for board in each.named)}
-    rankings = {board: _ranking(board, teams.values(), competing) for board in sorted(boards)}
+    rankings = {}
+    for board in sorted(boards):
+        public, private = list[TeamEntry | None](), list[TeamEntry | None]()
+        for team_id, own in teams.items():
+            public.append(order.best(entry for each in own if (entry := each.on(board))))
+            competitors = [each for each in own if each.submission_id in choices[team_id]]
+            private.append(order.best(e for each in competitors if (e := each.on(board, is_private=True))))
+        rankings[board] = Ranking(*(tuple(order.rank(filter(None, each))) for each in (public, private)))
     return Boards(rankings, choices)
 
 
 def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_COUNT) -> frozenset[int]:
     """Return the ids of the normal submissions of one team that compete on the private leaderboard."""
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
-    picked = sorted(each.submission_id for each in ranking if each.is_selected)
-    entries = [
-        TeamEntry(each.team_id, each.submission_id, each.public_units, each.submitted_at) for each in ranking
-    ]
+    picked = [each.submission_id for each in ranking if each.is_selected]
+    entries = [each.exact_entry for each in ranking]
     return frozenset(order.select_automatically(entries, picked=picked, count=selection_count))
 
 
@@ -147,27 +159,3 @@ def improvements(entries: Iterable[TeamEntry]) -> list[TeamEntry]:
         if not steps or entry.score_units > steps[-1].score_units:
             steps.append(entry)
     return steps
-
-
-def _ranking(board: str, teams: Iterable[Iterable[Scored]], competing: Collection[int]) -> Ranking:
-    """Rank the best public entry of each team, and its best private one among the competing submissions."""
-    public, private = list[TeamEntry | None](), list[TeamEntry | None]()
-    for own in teams:
-        public.append(order.best(entry for each in own if (entry := each.on(board))))
-        competitors = [each for each in own if each.submission_id in competing]
-        private.append(order.best(e for each in competitors if (e := each.on(board, is_private=True))))
-    return Ranking(*(tuple(order.rank(filter(None, entries))) for entries in (public, private)))
-
-
-def best_of_teams(entries: Iterable[TeamEntry]) -> Collection[TeamEntry]:
-    """Return the best entry of each team."""
-    return {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}.values()
-
-
-def _by_team(scored: Iterable[Scored], disqualified: Collection[int]) -> dict[int, list[Scored]]:
-    excluded = frozenset(disqualified)
-    teams: dict[int, list[Scored]] = defaultdict(list)
-    for each in scored:
-        if each.kind is SubmissionKind.NORMAL and each.team_id not in excluded:
-            teams[each.team_id].append(each)
-    return teams

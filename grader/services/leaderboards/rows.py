@@ -51,7 +51,7 @@ def enter(session: Session, *, entries: Mapping[str, Collection[TeamEntry]], sco
     best = {
         (board, entry.team_id): entry
         for board, own in entries.items()
-        for entry in selection.best_of_teams(own)
+        for entry in sorted(own, key=order.order, reverse=True)
     }
     # The teams' rows serve as locks: if two scores are recorded concurrently, the better one must win.
     qualified = session.execute(

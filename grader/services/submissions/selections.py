@@ -15,9 +15,8 @@ from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerRefusal, Refusal
-from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team
+from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus, Team
 from grader.ranking import order
-from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import shown_scores
@@ -171,7 +170,9 @@ def is_selectable(submission: Submission) -> bool:
 def would_count(session: Session, *, competition: Competition, team: Team, now: datetime) -> CurrentSelection:
     """Return the team's submissions that would compete now, and the reasons."""
     limit = competition.selection_count
-    entries = _public_entries(session, competition, team)
+    version_id = lookup.live(competition).id
+    scored = shown_scores.scored(session, scoring_version_id=version_id, team_ids=[team.id])
+    entries = [each.exact_entry for each in scored]
     picked = [submission.id for submission in shown_scores.selected(session, team=team)]
     best_first = [entry.submission_id for entry in sorted(entries, key=order.order)]
     if competition.feedback.is_coarse and phases.phase(competition, now) is not Phase.REVEALED:
@@ -179,36 +180,12 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
         others = len(set(best_first) - set(picked))
         free = min(max(0, limit - len(picked)), others)
         return CurrentSelection(limit, reasons, tuple(picked), free)
-    scored = [submission_id for submission_id in best_first if submission_id in picked]
-    waiting = [submission_id for submission_id in picked if submission_id not in scored]
-    waiting = waiting[: max(0, limit - len(scored))]
-    count = limit - len(waiting)
-    counting = order.select_automatically(entries, picked=scored, count=count)
-    reasons = {
-        submission_id: Reason.PICKED if submission_id in scored else Reason.AUTOMATIC
-        for submission_id in counting
-    }
+    ready = [each for each in best_first if each in picked]
+    waiting = [each for each in picked if each not in ready][: max(0, limit - len(ready))]
+    counting = order.select_automatically(entries, picked=ready, count=limit - len(waiting))
+    reasons = {each: Reason.PICKED if each in ready else Reason.AUTOMATIC for each in counting}
     reasons |= dict.fromkeys(waiting, Reason.PICKED_WAITING)
     return CurrentSelection(limit, reasons, tuple(picked))
-
-
-def _public_entries(session: Session, competition: Competition, team: Team) -> list[TeamEntry]:
-    """Return the team's scored submissions with their exact public scores."""
-    rows = session.execute(
-        select_rows(Submission.id, Score.score, Submission.submitted_at)
-        .join(Score, Score.submission_id == Submission.id)
-        .where(
-            Submission.team_id == team.id,
-            Submission.kind == SubmissionKind.NORMAL,
-            Submission.status == SubmissionStatus.SCORED,
-            Score.scoring_version_id == lookup.live(competition).id,
-            Score.split == Split.PUBLIC,
-        )
-    )
-    return [
-        TeamEntry(team.id, submission_id, competition.scale.units(score), submitted_at)
-        for submission_id, score, submitted_at in rows
-    ]
 
 
 def _closed(competition: Competition, team: Team) -> Refusal:
