@@ -8,41 +8,32 @@ the competition closed now.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from grader.ranking import selection
 from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, SCALE, RankedEntry, Scale
-from grader.ranking.selection import MAIN_BOARD, Ranking, Scored
+from grader.ranking.selection import Ranking, Scored
 
+# The scales of the scores before and after.
 Scales = tuple[Scale, Scale]
 
 
-@dataclass(frozen=True, slots=True)
-class ScorePair:
-    """One submission under both scoring versions.
-
-    Attributes
-    ----------
-    before, after : Scored or None
-        The displayed scores of the submission, or None if it has none. At least one of them is set.
-    scales : tuple of Scale
-        The scales of the scores before and after.
-    """
+class ScorePair(NamedTuple):
+    """The displayed scores of one submission under both scoring versions; at least one of them is set."""
 
     before: Scored | None
     after: Scored | None
-    scales: Scales = (SCALE, SCALE)
 
     @property
     def known(self) -> Scored:
         """The submission as scored under either version."""
         return next(filter(None, (self.after, self.before)))
 
-    @property
-    def changes(self) -> tuple[Decimal, ...]:
-        """The changes of the displayed public and private score; empty if a side is missing."""
+    def changes(self, scales: Scales) -> tuple[Decimal, ...]:
+        """Return the changes of the displayed public and private score; empty if a side is missing."""
         if self.before is None or self.after is None:
             return ()
-        old, new = self.scales
+        old, new = scales
         return (
             new.exact(self.after.public_units) - old.exact(self.before.public_units),
             new.exact(self.after.private_units) - old.exact(self.before.private_units),
@@ -71,27 +62,14 @@ class BoardChange:
     ----------
     teams : tuple of TeamChange
         In the order of the new ranks, followed by the teams that left the leaderboard, by their old ranks.
-    scales : tuple of Scale
-        The scales of the scores before and after.
     """
 
     teams: tuple[TeamChange, ...]
-    scales: Scales
 
     @property
     def moved(self) -> tuple[TeamChange, ...]:
         """The teams whose rank changes or that enter or leave the leaderboard."""
         return tuple(team for team in self.teams if team.has_moved)
-
-    @property
-    def changed(self) -> tuple[TeamChange, ...]:
-        """The teams whose rank or displayed score changes."""
-        return tuple(team for team in self.teams if team.has_moved or len(set(self.scores(team))) > 1)
-
-    def scores(self, team: TeamChange) -> list[Decimal | None]:
-        """Return a team's displayed scores before and after, or None where it is missing."""
-        lines = zip(self.scales, (team.before, team.after), strict=True)
-        return [None if line is None else scale.exact(line.entry.score_units) for scale, line in lines]
 
     @property
     def leaders(self) -> tuple[int | None, int | None]:
@@ -136,6 +114,7 @@ class VersionDifference:
 def compare(
     pairs: Collection[ScorePair],
     *,
+    scales: Scales = (SCALE, SCALE),
     disqualified: Collection[int] = (),
     selection_count: int = AUTOMATIC_SELECTION_COUNT,
 ) -> VersionDifference:
@@ -145,6 +124,8 @@ def compare(
     ----------
     pairs : collection of ScorePair
         Every submission with scores under either version, in any order, including unranked submissions.
+    scales : tuple of Scale
+        The scales of the scores before and after.
     disqualified : collection of int
         Ids of the teams to exclude from the leaderboards.
     selection_count : int
@@ -154,13 +135,11 @@ def compare(
     before, after = (
         selection.compute(each, disqualified=disqualified, selection_count=selection_count) for each in scored
     )
-    sizes = [max(map(abs, changes)) for pair in pairs if (changes := pair.changes)]
-    main = next((pair.scales for pair in pairs), (SCALE, SCALE))
+    sizes = [max(map(abs, changes)) for pair in pairs if (changes := pair.changes(scales))]
     boards = {}
     for board in sorted(before.rankings.keys() | after.rankings.keys()):
         sides = zip(before.rankings.get(board, Ranking()), after.rankings.get(board, Ranking()), strict=True)
-        scales = main if board == MAIN_BOARD else (SCALE, SCALE)
-        public, private = (_board_change(*lines, scales) for lines in sides)
+        public, private = (_board_change(*lines) for lines in sides)
         boards[board] = public, private
     teams = sorted(before.choices.keys() | after.choices.keys())
     return VersionDifference(
@@ -173,8 +152,8 @@ def compare(
     )
 
 
-def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry], scales: Scales) -> BoardChange:
+def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry]) -> BoardChange:
     left = {line.entry.team_id: line for line in before}
     teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line) for line in after]
     teams += [TeamChange(team_id, line, None) for team_id, line in left.items()]
-    return BoardChange(tuple(teams), scales)
+    return BoardChange(tuple(teams))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -163,17 +164,21 @@ def difference(found: Preview, *, table: str) -> DifferenceAnswer:
 
 def _board(found: Preview, board: BoardChange) -> BoardDifference:
     before, after = board.leaders
+    lines = (_move(found, team) for team in board.teams)
+    changed = (
+        line for line in lines if (line.rank_before, line.score_before) != (line.rank_after, line.score_after)
+    )
     return BoardDifference(
         team_count=len(board.teams),
         moved_count=len(board.moved),
-        moved=[_move(found, board, team) for team in board.changed[:MOST_MOVED]],
+        moved=list(islice(changed, MOST_MOVED)),
         leader_changes=before != after,
     )
 
 
-def _move(found: Preview, board: BoardChange, team: TeamChange) -> TeamMove:
+def _move(found: Preview, team: TeamChange) -> TeamMove:
     before, after = team.before, team.after
-    old, new = board.scales
+    old, new = found.versions.scales
     return TeamMove(
         team=found.teams[team.team_id],
         rank_before=before.rank if before else None,
@@ -229,9 +234,8 @@ def difference_tables(found: Preview) -> dict[str, Any]:
     versions = found.versions
     specs = Rules.of(versions.after).about.terms
     names = {spec.name: spec.heading or spec.title for spec in specs}
-    scales = versions.before.scale, versions.after.scale
     return {
-        "score_texts": [lambda score, own=own: own.text(own.units(score)) for own in scales],
+        "score_texts": [lambda score, own=own: own.text(own.units(score)) for own in versions.scales],
         "means": [
             (
                 split,

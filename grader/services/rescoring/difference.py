@@ -25,7 +25,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking import comparison
-from grader.ranking.comparison import ScorePair, VersionDifference
+from grader.ranking.comparison import Scales, ScorePair, VersionDifference
 from grader.ranking.order import change_text
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.metric import Rules
@@ -46,6 +46,11 @@ class Compared(NamedTuple):
 
     before: ScoringVersion
     after: ScoringVersion
+
+    @property
+    def scales(self) -> Scales:
+        """The scales of their scores."""
+        return self.before.scale, self.after.scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,7 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         versions=versions,
         difference=comparison.compare(
             _pairs(session, versions),
+            scales=versions.scales,
             disqualified=shown_scores.disqualified(session, competition_id=competition.id),
             selection_count=competition.selection_count,
         ),
@@ -196,8 +202,7 @@ def _pairs(session: Session, versions: Compared) -> list[ScorePair]:
         }
         for version in versions
     )
-    scales = versions.before.scale, versions.after.scale
-    return [ScorePair(before.get(each), after.get(each), scales) for each in sorted(before.keys() | after)]
+    return [ScorePair(before.get(each), after.get(each)) for each in sorted(before.keys() | after)]
 
 
 def submissions_csv(session: Session, *, competition: Competition, versions: Compared) -> Iterator[str]:
@@ -209,14 +214,14 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
         *(f"{split}_change" for split in Split),
     )
     yield csv_lines([header])
-    teams, pairs = _team_names(session, competition), _pairs(session, versions)
+    teams, pairs, scales = _team_names(session, competition), _pairs(session, versions), versions.scales
     for start in range(0, len(pairs), CHUNK):
-        yield csv_lines([_csv_row(pair, teams) for pair in pairs[start : start + CHUNK]])
+        yield csv_lines([_csv_row(pair, teams, scales) for pair in pairs[start : start + CHUNK]])
 
 
-def _csv_row(pair: ScorePair, teams: Mapping[int, str]) -> tuple[object, ...]:
-    known, (old, new) = pair.known, pair.scales
-    changes = tuple(map(change_text, pair.changes)) or (None, None)
+def _csv_row(pair: ScorePair, teams: Mapping[int, str], scales: Scales) -> tuple[object, ...]:
+    known, (old, new) = pair.known, scales
+    changes = tuple(map(change_text, pair.changes(scales))) or (None, None)
     return (
         known.submission_id,
         known.team_id,
