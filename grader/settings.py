@@ -64,7 +64,7 @@ class HostMetrics(enum.StrEnum):
     OFF = "off"
 
 
-def backup_target(target: str) -> str:
+def validated_target(target: str) -> str:
     """Return the address of a bucket or the absolute path of a folder; raise ValueError for anything else."""
     if target.startswith("s3://"):
         if not urlsplit(target).netloc:
@@ -110,7 +110,7 @@ class Settings(BaseSettings):
         description="Blob storage, s3://bucket/prefix or file:///folder; by default, blobs/ in the data "
         "folder.",
     )
-    backup_target: Annotated[str, AfterValidator(backup_target)] | None = Field(
+    backup_target: Annotated[str, AfterValidator(validated_target)] | None = Field(
         None,
         description="Folder or s3://bucket/prefix for scheduled backups; by default, none are made.",
     )

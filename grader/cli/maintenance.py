@@ -18,7 +18,7 @@ from grader.db import Database
 from grader.maintenance import backups, doctor_checks, exporter, schema
 from grader.maintenance.backup_store import Store
 from grader.maintenance.doctor_checks import DoctorFinding, Urgency
-from grader.settings import PREFIX, Settings, backup_target
+from grader.settings import PREFIX, Settings, validated_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock, valkey
@@ -29,7 +29,7 @@ MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALAR
 
 def _target_of(_context: Any, _parameter: Any, value: str | None) -> str | None:
     try:
-        return value and backup_target(value)
+        return value and validated_target(value)
     except ValueError as error:
         raise click.BadParameter(f"{error}.") from error
 
