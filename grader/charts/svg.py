@@ -60,14 +60,6 @@ class Axis:
     is_logarithmic: bool = False
     write: Callable[[float], str] = _short
 
-    @classmethod
-    def around(cls, name: str, values: Iterable[float]) -> "Axis":
-        """Return an axis that includes all values with a small margin."""
-        known = list(values) or [0.0, 1.0]
-        low, high = min(known), max(known)
-        room = (high - low) * 0.05 or 0.05
-        return cls(name, low - room, high + room)
-
     def place(self, value: float, start: float, end: float) -> float:
         """Return the position of a value between two coordinates."""
         if self.is_logarithmic:

@@ -30,7 +30,7 @@ class Material:
         The predictions of the candidate and of the baseline by label, in the order of the solution. Without
         predictions, the report is an audit of the data.
     names : (str, str)
-        The names of the candidate and the baseline.
+        The different names of the candidate and the baseline.
     fuzzed : Material or None
         The fuzzed solution with the predictions for it.
     split : {"all", "public", "private"}
@@ -52,11 +52,6 @@ class Material:
     minimum_size: int = 0
     lowest: int = 5
 
-    @property
-    def label(self) -> str:
-        """The name of the scored label."""
-        return self.solution.roles.label
-
     @cached_property
     def rows(self) -> IndexArray:
         """The analyzed rows."""
@@ -64,23 +59,21 @@ class Material:
             return np.arange(len(self.solution.row_ids))
         return np.flatnonzero(np.isin(self.solution.usage, SPLITS[self.split]))
 
+    def at_rows(self, columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the values of the analyzed rows."""
+        return {name: values[self.rows] for name, values in columns.items()}
+
     @cached_property
     def data(self) -> Data:
         """The labels and identities of the analyzed rows."""
-        labels = self._at_rows({self.label: self.solution.labels, **self.solution.other_labels})
-        return Data(labels, self._at_rows(self.solution.identities), self.settings, self.background)
+        labels = {self.solution.roles.label: self.solution.labels, **self.solution.other_labels}
+        identities = self.at_rows(self.solution.identities)
+        return Data(self.at_rows(labels), identities, self.settings, self.background)
 
-    def predicted(self) -> dict[str, FloatArray]:
-        """Return the predictions for the analyzed rows by label."""
-        return self._at_rows(self.predictions)
-
-    def models(self) -> dict[str, FloatArray]:
-        """Return the predictions of the scored label by model, those of the candidate first."""
-        both = zip(self.names, (self.predictions, self.others), strict=True)
-        return {name: each[self.label][self.rows] for name, each in both if self.label in each}
-
-    def _at_rows(self, columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        return {name: values[self.rows] for name, values in columns.items()}
+    @cached_property
+    def kept(self) -> Data:
+        """The same data with only the included identities."""
+        return self.data.mentioned_by(self.minimum_size)
 
 
 def analyse(inputs: Material) -> Analysis:
@@ -93,25 +86,23 @@ def analyse(inputs: Material) -> Analysis:
     """
     if not inputs.rows.size:
         raise ValueError(f"The solution has no rows in the split {inputs.split!r}.")
-    kept = inputs.data.mentioned_by(inputs.minimum_size)
     if not inputs.predictions:
-        return Analysis("Audit of the data", _facts_of(inputs, kept), sections.audit_sections(kept))
-    found = [] if inputs.label not in inputs.predictions else _of_model(inputs, kept)
-    found += _of_labels(inputs, kept)
-    return Analysis(f"Analysis of {inputs.names[0]}", _facts_of(inputs, kept), found)
+        return Analysis("Audit of the data", _facts_of(inputs), sections.audit_sections(inputs.kept))
+    analyzed = [*_of_model(inputs), *_of_labels(inputs)]
+    return Analysis(f"Analysis of {inputs.names[0]}", _facts_of(inputs), analyzed)
 
 
-def _facts_of(inputs: Material, kept: Data) -> list[str]:
+def _facts_of(inputs: Material) -> list[str]:
     """Return sentences on the rows and thresholds, and on the included and omitted identities."""
     background = "all other rows" if inputs.background == "all" else "the rows known not to mention it"
-    sizes = inputs.data.sizes()
+    sizes, kept = inputs.data.sizes(), inputs.kept.identities
     facts = [
-        f"{inputs.rows.size:,} rows ({inputs.split}), label {inputs.label}, identities: "
-        f"{len(kept.identities):,} of {len(sizes):,}",
+        f"{inputs.rows.size:,} rows ({inputs.split}), label {inputs.data.label}, identities: "
+        f"{len(kept):,} of {len(sizes):,}",
         f"Labels and identities count as positive at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
     ]
-    small = [f"{name} ({size:,})" for name, size in sizes.items() if name not in kept.identities]
+    small = [f"{name} ({size:,})" for name, size in sizes.items() if name not in kept]
     if small:
         facts.append(
             f"Omitted because fewer than {inputs.minimum_size:,} rows mention them: {', '.join(small)}"
@@ -119,31 +110,36 @@ def _facts_of(inputs: Material, kept: Data) -> list[str]:
     return facts
 
 
-def _of_model(inputs: Material, kept: Data) -> list[Section]:
-    models = inputs.models()
-    found = sections.model_sections(inputs.data, kept, models, inputs.lowest)
-    slices, is_complete = dict[str, tuple[Data, sections.Models]](), True
+def _of_model(inputs: Material) -> list[Section]:
+    """Return the sections on the scored label, if the candidate predicts it."""
+    kept, label = inputs.kept, inputs.data.label
+    if label not in inputs.predictions:
+        return []
+    both = zip(inputs.names, (inputs.predictions, inputs.others), strict=True)
+    models = inputs.at_rows({name: each[label] for name, each in both if label in each})
+    found = sections.model_sections(kept, models, inputs.lowest)
+    slices = dict[str, tuple[Data, sections.Models]]()
     for name, texts in inputs.solution.slices.items():
         codes = texts.codes[inputs.rows]
         values = [code for code in range(len(texts.values)) if name not in PAIR_COLUMNS and code in codes]
-        is_complete &= len(values) <= MOST_SLICES
         for code in values[:MOST_SLICES]:
             here = codes == code
+            data = kept.at(here).mentioned_by(inputs.minimum_size)
             parts = {model: each[here] for model, each in models.items()}
-            slices[f"{name} = {texts.values[code]}"] = inputs.data.at(here), parts
+            slices[f"{name} = {texts.values[code]}"] = data, parts
     if slices and kept.identities:
-        note = [] if is_complete else [f"Only {MOST_SLICES} values of each column are shown."]
-        found.append(sections.slices_section(slices, inputs.minimum_size, note))
+        note = f"At most {MOST_SLICES} values of each column are shown."
+        found.append(sections.slices_section(slices, [note]))
     return found
 
 
-def _of_labels(inputs: Material, kept: Data) -> list[Section]:
-    predicted, found = inputs.predicted(), list[Section]()
+def _of_labels(inputs: Material) -> list[Section]:
+    kept, predicted, found = inputs.kept, inputs.at_rows(inputs.predictions), list[Section]()
     slices, pair = inputs.solution.slices, inputs.solution.pair
     if inputs.solution.other_labels:
         # A single column of predictions is compared with every label, as the section states.
-        alone = predicted[inputs.label] if list(predicted) == [inputs.label] else predicted
-        found.append(sections.labels_section(inputs.data, kept, alone))
+        alone = predicted[kept.label] if list(predicted) == [kept.label] else predicted
+        found.append(sections.labels_section(kept, alone))
     if kept.identities:
         found.append(sections.association_section(kept, predicted))
     if pair is not None and "role" in slices:
@@ -151,6 +147,6 @@ def _of_labels(inputs: Material, kept: Data) -> list[Section]:
         # Rows with the Usage `Ignored` are used in pairs, too.
         found.append(sections.pairs_section(pair.texts(), roles or [], groups, inputs.predictions))
     if inputs.fuzzed is not None:
-        others = inputs.fuzzed.data.mentioned_by(inputs.minimum_size), inputs.fuzzed.predicted()
+        others = inputs.fuzzed.kept, inputs.fuzzed.at_rows(inputs.fuzzed.predictions)
         found.append(sections.fuzzed_section((kept, predicted), others))
     return found

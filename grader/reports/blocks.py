@@ -10,18 +10,16 @@ from typing import Any
 import pandas as pd
 
 from fairboard.bias.analysis.table import CELLS, heat
+from fairboard.bias.reports import HEADINGS as CELL_HEADINGS
 
 SHADES = 6
+SHARES = ("share_positive", "share_tied", "rate", "subgroup share", "background share")
 HEADINGS: dict[str, str] = {
     "size": "count",
     "share_positive": "positive",
     "score": "Score",
     "overall_auc": "Overall AUC",
-    "subgroup_auc": "Subgroup AUC",
-    "bpsn_auc": "BPSN AUC",
-    "bnsp_auc": "BNSP AUC",
-    "negative_aeg": "Negative AEG",
-    "positive_aeg": "Positive AEG",
+    **CELL_HEADINGS,
 }
 
 
@@ -30,18 +28,13 @@ def heading(name: object) -> str:
     return HEADINGS.get(str(name), str(name).replace("_", " "))
 
 
-def parts_of(name: Any) -> tuple[Any, ...]:
-    """Return the levels of a column's name; the last one determines the format of its values."""
-    return name if isinstance(name, tuple) else (name,)
-
-
 def written(name: object, value: Any, digits: int = 3) -> str:
     """Return the text of a value: shares in percent, counts, numbers; a dash stands for no value."""
     if isinstance(value, str):
         return value
     if pd.isna(value):
         return "-"
-    if "share" in str(name) or name == "rate":
+    if name in SHARES:
         return f"{value:.1%}"
     if not isinstance(value, float) or abs(value) >= 1000:
         return f"{value:,.0f}"
@@ -54,7 +47,7 @@ def written(name: object, value: Any, digits: int = 3) -> str:
 class Table:
     """A data frame with a caption and, for a chart, an inline SVG; `name` is the key in JSON.
 
-    Columns are formatted by their names. A chart whose values an earlier table has is not part of texts.
+    Columns are formatted by their names. An earlier table sums up the values of a chart.
     """
 
     name: str
@@ -62,41 +55,27 @@ class Table:
     frame: pd.DataFrame
     digits: int = 3
     svg: str = ""
-    in_text: bool = True
 
     def shown(self) -> pd.DataFrame:
         """Return the values as texts."""
-        texts = {
-            number: [written(parts_of(name)[-1], each, self.digits) for each in self.frame.iloc[:, number]]
-            for number, name in enumerate(self.frame)
-        }
-        shown = pd.DataFrame(texts, self.frame.index).set_axis(self.frame.columns, axis=1)
-        return shown.rename(columns=heading)
+        texts = {name: [written(name, each, self.digits) for each in self.frame[name]] for name in self.frame}
+        return pd.DataFrame(texts, self.frame.index).rename(columns=heading)
 
     def lines(self) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         """Yield the name of each row with its texts and shades from -6 to 6, as in the papers' tables."""
-        cells = [parts_of(name)[-1] for name in self.frame]
         rows = zip(self.frame.index, self.shown().to_numpy(), self.frame.to_numpy(), strict=True)
         for name, texts, values in rows:
-            shades = [
-                round(heat(cell, value) * SHADES) if cell in CELLS and not pd.isna(value) else 0
-                for cell, value in zip(cells, values, strict=True)
-            ]
-            yield str(name), list(zip(texts, shades, strict=True))
-
-    def heads(self) -> list[str]:
-        """Return the headings of the index and of the columns."""
-        return [
-            str(self.frame.index.name or ""),
-            *(" ".join(parts_of(name)).strip() for name in self.shown()),
-        ]
+            yield str(name), list(zip(texts, map(_shade, self.frame, values), strict=True))
 
     def records(self) -> list[dict[str, Any]]:
         """Return the frame as JSON data, in which None stands for no value."""
-        frame = self.frame.reset_index()
-        frame.columns = pd.Index([" ".join(map(str, parts_of(name))).strip() for name in frame])
-        found: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
-        return found
+        frame = self.frame.rename(columns=str).reset_index()
+        records: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+        return records
+
+
+def _shade(cell: Any, value: Any) -> int:
+    return round(heat(cell, value) * SHADES) if cell in CELLS and not pd.isna(value) else 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,10 +87,6 @@ class Section:
     texts: Sequence[str]
     tables: Sequence[Table]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the paragraphs as `notes`, and the tables by name, as JSON data."""
-        return {"notes": list(self.texts), **{table.name: table.records() for table in self.tables}}
-
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
@@ -122,8 +97,11 @@ class Analysis:
     sections: Sequence[Section]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data with the sections by key."""
-        sections = {section.key: section.as_dict() for section in self.sections}
+        """Return JSON-ready data with the paragraphs (`notes`) and tables of each section by key."""
+        sections = {
+            each.key: {"notes": each.texts, **{table.name: table.records() for table in each.tables}}
+            for each in self.sections
+        }
         return {"title": self.title, "facts": self.facts, **sections}
 
 
@@ -143,12 +121,12 @@ def html_page(analysis: Analysis) -> str:
 
 
 def plain_text(analysis: Analysis) -> str:
-    """Return a report as text; only charts that no earlier table sums up are replaced with tables."""
+    """Return a report as text, without its charts."""
     parts = [analysis.title, *analysis.facts]
     for section in analysis.sections:
         parts += ["", section.title, "=" * len(section.title), *section.texts]
         for table in section.tables:
-            if table.in_text:
+            if not table.svg:
                 lines = table.shown().to_string().split("\n") if len(table.frame) else []
                 parts += ["", table.caption, *map(str.rstrip, lines)]
     return "\n".join(parts)

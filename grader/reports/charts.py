@@ -1,49 +1,33 @@
 """Report charts: distributions, equality curves, rates and fractions."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 
 from fairboard.bias.analysis.association import TENTHS
 from fairboard.bias.analysis.distributions import aeg, widest
-from grader.charts.lines_and_bars import Series, bar_chart, line_chart, outline, rate_chart
+from grader.charts.rates_and_bars import bar_chart, rate_chart
 from grader.charts.svg import Axis
-from grader.reports.blocks import Table, heading
+from grader.reports.blocks import Table
 
 MOST_POINTS, MOST_LINES = 200, 12
-
-
-def power_chart(caption: str, effects: pd.DataFrame) -> Table:
-    """Return the values by exponent as lines."""
-    lines = {name: effects[name].dropna() for name in effects}
-    series = [
-        Series(heading(name), list(zip(line.index.tolist(), line.tolist(), strict=True)), place)
-        for place, (name, line) in enumerate(lines.items())
-        if len(line)
-    ]
-    y = Axis.around("value", (value for one in series for _, value in one.points))
-    svg = line_chart("Score by exponent p", series, Axis("exponent p", -10, 1), y) if series else ""
-    return Table("power", caption, effects, digits=4, svg=svg)
+MARK_EVERY = 6  # bins of a histogram
 
 
 def distribution_chart(name: str, of: str, bins: pd.DataFrame) -> Table:
     """Return the histograms of a subgroup and of its background, as shares of their rows."""
-    edges = [*bins["low"].tolist(), float(bins["high"].iloc[-1])]
-    counts = {f"{group} share": bins[f"{group}_{of}"] for group in ("subgroup", "background")}
+    counts = {f"{group} share": bins[f"{group}_{of}"] for group in ("background", "subgroup")}
     shares = pd.DataFrame({group: each / max(each.sum(), 1) for group, each in counts.items()})
-    series = [
-        Series(each, outline(edges, shares[f"{group} share"].tolist()), place)
-        for place, (each, group) in enumerate({"background": "background", name: "subgroup"}.items())
-    ]
-    svg = line_chart(
+    ranges = [f"{low:.3g} to {high:.3g}" for low, high in zip(bins["low"], bins["high"], strict=True)]
+    shares.index = pd.Index(ranges, name="prediction")
+    marks = [f"{low:.3g}" if place % MARK_EVERY == 0 else "" for place, low in enumerate(bins["low"])]
+    svg = bar_chart(
         f"Predictions for {of} rows that mention {name} and for its background",
-        series,
-        Axis("prediction", edges[0], edges[-1]),
+        list(zip(marks, shares.to_numpy().tolist(), strict=True)),
+        ["background", name],
         Axis("share of rows", 0, max(float(shares.to_numpy().max()), 0.01) * 1.05),
+        "prediction, from",
     )
-    shares.index = pd.Index([f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)], name="prediction")
-    return Table(f"{name}, {of} rows", f"{name}, {of} rows", shares, svg=svg, in_text=False)
+    return Table(f"{name}, {of} rows", f"{name}, {of} rows", shares, svg=svg)
 
 
 def _selected(curve: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -61,7 +45,7 @@ def curve_chart(name: str, of: str, curve: pd.DataFrame) -> Table:
     rates = _selected(curve, MOST_POINTS)[["subgroup_rate", "background_rate"]]
     points = [(0.0, 0.0), *rates.itertuples(index=False, name=None)]
     svg = rate_chart(caption, points, f"{name} at or above", "background at or above", mark)
-    return Table(title, caption, _selected(curve, MOST_LINES).set_index("threshold"), svg=svg, in_text=False)
+    return Table(title, caption, _selected(curve, MOST_LINES).set_index("threshold"), svg=svg)
 
 
 def rate_chart_of(caption: str, rates: pd.DataFrame) -> Table:
@@ -73,7 +57,7 @@ def rate_chart_of(caption: str, rates: pd.DataFrame) -> Table:
         for label, *line in table.itertuples(name=None)
     ]
     svg = bar_chart(caption, bars, list(table.columns), Axis("% of the pairs", 0, 100))
-    return Table("rates by group", f"{caption}, in percent", table, svg=svg, in_text=False)
+    return Table("rates by group", f"{caption}, in percent", table, svg=svg)
 
 
 def fraction_chart(name: str, tenths: pd.Series) -> Table:

@@ -64,34 +64,38 @@ PAIRS_TEXT = (
 Models = Mapping[str, FloatArray]
 
 
-def model_sections(data: Data, kept: Data, models: Models, lowest: int) -> list[Section]:
-    """Return the sections on the scored label, of one or two models; `kept` has the chosen identities."""
-    tables = {name: metric_table(kept, each) for name, each in models.items()}
+def model_sections(data: Data, models: Models, lowest: int) -> list[Section]:
+    """Return the sections on the scored label, of one or two models."""
+    tables = {name: metric_table(data, each) for name, each in models.items()}
     predictions, table = next(iter(models.values())), next(iter(tables.values()))
-    found = list[Section]()
+    sections = list[Section]()
     if data.background == "all":
-        labels = kept.labels[data.label]
-        found.append(_score(bias_report(labels, predictions, kept.identities, settings=data.settings)))
+        labels = data.labels[data.label]
+        sections.append(_score(bias_report(labels, predictions, data.identities, settings=data.settings)))
     if table.empty:
-        return found
+        return sections
     in_order = table.sort_values("mean_auc", kind="stable")
     blocks = [Table("identities", "Identities, lowest mean AUC first", in_order)]
-    found.append(Section("identities", "Identities", IDENTITIES_TEXTS, blocks))
-    overall = overall_aucs(data, {data.label: predictions})[data.label]
-    effects = power_effect(overall, table, data.settings)[["score", *BIAS_AUCS]]
-    title = "Effect of the exponent"
-    found.append(Section("power", title, (), [charts.power_chart(title, effects)]))
+    sections.append(Section("identities", "Identities", IDENTITIES_TEXTS, blocks))
+    effects = power_effect(_overall(data, predictions), table, data.settings)[["score", *BIAS_AUCS]]
+    blocks = [Table("power", "Values by exponent", effects, digits=4)]
+    sections.append(Section("power", "Effect of the exponent", (), blocks))
     if len(tables) > 1:
-        found.append(_comparison(tables))
+        sections.append(_comparison(tables))
     least = in_order.dropna(subset="mean_auc").index[:lowest].tolist()
     caption = "Expected pinned AUC: the weighted sum of four AUCs"
-    pinned = Table("expected", caption, pinned_auc(kept, predictions))
+    pinned = Table("expected", caption, pinned_auc(data, predictions))
     return [
-        *found,
+        *sections,
         _distributions(data, predictions, least),
         _curves(data, predictions, least),
         Section("pinned", "Pinned AUC (not robust)", [NOT_ROBUST], [pinned]),
     ]
+
+
+def _overall(data: Data, predictions: FloatArray) -> float:
+    """Return the overall AUC of the scored label."""
+    return float(overall_aucs(data, {data.label: predictions})[data.label])
 
 
 def _score(report: BiasReport) -> Section:
@@ -104,39 +108,34 @@ def _score(report: BiasReport) -> Section:
     return Section("score", "Score", texts, [Table("terms", caption, frame, digits=5)])
 
 
-def _side_by_side(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the metrics of one or two models, like Tables 3 and 6."""
-    first = next(iter(tables.values()))
-    if len(tables) == 1:
-        return first
-    return pd.concat(
-        {"": first[["size"]], **{name: each[list(CELLS)] for name, each in tables.items()}}, axis=1
-    )
-
-
 def _comparison(tables: Mapping[str, pd.DataFrame]) -> Section:
     (candidate, ours), (baseline, theirs) = tables.items()
+    both = pd.concat(tables, names=["model"]).reset_index("model").loc[ours.index]
     blocks = [
-        Table("both", f"{candidate} and {baseline} side by side", _side_by_side(tables)),
-        Table("differences", f"{candidate} minus {baseline}", (ours - theirs)[list(CELLS)]),
+        Table("both", f"{candidate} and {baseline}", both),
+        Table("differences", f"{candidate} minus {baseline}", _difference(ours, theirs)),
     ]
     return Section("comparison", f"{candidate} compared with {baseline}", [COMPARISON_TEXT], blocks)
 
 
-def slices_section(
-    slices: Mapping[str, tuple[Data, Models]], minimum_size: int, notes: Sequence[str]
-) -> Section:
-    """Return a table for each slice of the data, like Table 6 in Borkan et al., of one or two models."""
-    blocks = list[Table]()
+def _difference(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    return (first - second)[list(CELLS)].add_suffix("_difference")
+
+
+def slices_section(slices: Mapping[str, tuple[Data, Models]], texts: Sequence[str]) -> Section:
+    """Return the metrics of one or two models on slices of the data, like Table 6 in Borkan et al."""
+    overall, tables = [], dict[tuple[str, str], pd.DataFrame]()
     for name, (data, models) in slices.items():
-        kept = data.mentioned_by(minimum_size)
-        tables = {model: metric_table(kept, each) for model, each in models.items()}
-        overall = [overall_aucs(data, {data.label: each}).iloc[0] for each in models.values()]
-        aucs = " / ".join(written("overall_auc", each) for each in overall)
-        caption = f"{name}: {data.size:,} rows, overall AUC {aucs}"
-        blocks.append(Table(name, caption, _side_by_side(tables)))
-    few = [f"Identities that fewer than {minimum_size:,} rows of a slice mention are omitted."]
-    return Section("slices", "Slices of the data", [*few[: minimum_size > 1], *notes], blocks)
+        for model, predictions in models.items():
+            auc = _overall(data, predictions)
+            overall.append({"slice": name, "model": model, "size": data.size, "overall_auc": auc})
+            tables[name, model] = metric_table(data, predictions)
+    frame = pd.concat(tables, names=["slice", "model"]).reset_index(["model", "identity"])
+    blocks = [
+        Table("overall", "All rows of each slice", pd.DataFrame(overall).set_index("slice")),
+        Table("identities", "Identities by slice", frame),
+    ]
+    return Section("slices", "Slices of the data", texts, blocks)
 
 
 def _distributions(data: Data, predictions: FloatArray, names: Sequence[str]) -> Section:
@@ -163,14 +162,13 @@ def _curves(data: Data, predictions: FloatArray, names: Sequence[str]) -> Sectio
     return Section("curves", "Equality curves", [CURVE_TEXT], blocks)
 
 
-def labels_section(data: Data, kept: Data, predictions: Predictions) -> Section:
-    """Return the five matrices of identities x labels, each with the overall AUCs and its extremes."""
-    tables, overall = label_tables(kept, predictions), overall_aucs(data, predictions)
+def labels_section(data: Data, predictions: Predictions) -> Section:
+    """Return the overall AUC of each label, and the five matrices of identities x labels."""
+    tables, overall = label_tables(data, predictions), overall_aucs(data, predictions)
     blocks = [Table("overall_aucs", "Overall AUC", overall.to_frame(), digits=5)]
     for cell in CELLS:
         matrix = tables[cell].unstack("label", sort=False).rename_axis(columns=None)
-        frame = pd.concat([pd.DataFrame([overall], ["overall AUC"]), matrix]).rename_axis("identity")
-        blocks.append(Table(cell, heading(cell), frame))
+        blocks.append(Table(cell, heading(cell), matrix))
     texts = [] if isinstance(predictions, Mapping) or len(overall) == 1 else [ONE_PREDICTION]
     if unpredicted := [label for label in data.labels if label not in overall]:
         texts.append(f"Not predicted: {', '.join(unpredicted)}.")
@@ -207,7 +205,7 @@ def fuzzed_section(one: tuple[Data, Models], other: tuple[Data, Models]) -> Sect
     (original, ours), (fuzzed, theirs) = one, other
     terms = fuzzed_terms(original, ours, fuzzed, theirs).reset_index("term")
     terms["term"] = terms["term"].map(heading)
-    changes = (label_tables(fuzzed, theirs) - label_tables(original, ours))[list(CELLS)].dropna(how="all")
+    changes = _difference(label_tables(fuzzed, theirs), label_tables(original, ours)).dropna(how="all")
     blocks = [
         Table("terms", "Terms and score", terms, digits=5),
         Table("changes", "Fuzzed minus original", changes.reset_index("label")),

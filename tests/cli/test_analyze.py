@@ -51,6 +51,15 @@ def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder):
     assert "Fuzzed set" in page
 
 
+def test_a_baseline_with_the_same_file_name_is_a_model_of_its_own(folder):
+    (folder / "other").mkdir()
+    (folder / "theirs.csv").rename(folder / "other" / "ours.csv")
+    both = json.loads(run(folder, "solution.csv", "ours.csv", "--against", "other/ours.csv", "--json").stdout)
+    alone = json.loads(run(folder, "solution.csv", "ours.csv", "--json").stdout)
+    assert both["score"] == alone["score"]
+    assert {row["model"] for row in both["comparison"]["both"]} == {"ours.csv", "ours.csv (baseline)"}
+
+
 def test_a_file_name_that_is_not_utf8_can_be_reported(folder):
     path = folder / "ours\udcff.csv"
     path.write_bytes((folder / "ours.csv").read_bytes())

@@ -63,7 +63,7 @@ def _compared():
         {"toxic": ours, "insult": 1 - ours},
         {"toxic": theirs},
         names=("ours", "theirs"),
-        fuzzed=Material(truth, {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}),
+        fuzzed=Material(truth, {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}, minimum_size=3),
         minimum_size=3,
         lowest=1,
     )

@@ -107,12 +107,12 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
 
     given = {"label": chosen.label, "identities": chosen.identities}
     solution = read_solution(path, named=chosen.roles, **given)
-    names = [one_line(path.name, LONGEST_NAME) if path else "" for path in (submission, against)]
+    name, other = (one_line(path.name, LONGEST_NAME) if path else "" for path in (submission, against))
     return Material(
         solution,
         predictions=_predictions(submission, solution),
         others=_predictions(against, solution),
-        names=(names[0], names[1]),
+        names=(name, f"{other} (baseline)" if other == name else other),
         settings=metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined),
         split=chosen.split,
         background=chosen.background,
