@@ -41,7 +41,7 @@ def server(client: Client, folder: Path) -> MCPServer:
     """Return a server with the tools that the scopes of the client's token allow; they use one folder."""
     folder = folder.resolve(strict=True)
     made = MCPServer("fairboard", instructions=INSTRUCTIONS.format(folder=folder), log_level="WARNING")
-    tools, scopes = _Tools(client, folder), client.scopes()
+    tools, scopes = _Tools(client, folder), client.get("me")["token"]["scopes"]
     for scope, annotations, act in (
         ("read", READING, tools.list_competitions),
         ("read", READING, tools.read_competition),

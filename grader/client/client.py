@@ -31,8 +31,6 @@ class Client(Transport):
     patience_seconds : float
         How long to wait in total between retries of one request if the server does not respond, is busy or
         sends ``Retry-After``.
-    on_pause : callable, optional
-        Receives the error and the number of seconds before each pause between two attempts.
     http : httpx.BaseTransport, optional
         The transport for requests; by default, the network.
 
@@ -62,10 +60,6 @@ class Client(Transport):
         ``sentences``) and returns whether to continue. Otherwise, such actions raise `Refused`.
         """
         return Organizer(self, self._slug(competition), confirm=confirm)
-
-    def scopes(self) -> frozenset[str]:
-        """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""
-        return frozenset(self.get("me")["token"]["scopes"])
 
     def competitions(self) -> list[ApiRecord]:
         """Return all competitions, newest first."""
@@ -128,17 +122,11 @@ class Client(Transport):
         address = f"{self._place(slug)}/data/{quoted(name)}"
         return download(self, address, path, replace=replace, on_progress=on_progress)
 
-    def check(
-        self,
-        submission: "pd.DataFrame | Path | str",
-        *,
-        competition: str | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> ApiRecord:
+    def check(self, submission: "pd.DataFrame | Path | str", *, competition: str | None = None) -> ApiRecord:
         """Return all problems of a file, without using a submission."""
         with as_file(submission) as path:
             address = f"{self._place(competition)}/check"
-            return ApiRecord(self.call("POST", address, {"file": path}, on_progress=on_progress))
+            return ApiRecord(self.call("POST", address, {"file": path}))
 
     def submit(
         self,
@@ -148,7 +136,6 @@ class Client(Transport):
         description: str = "",
         again: bool = False,
         key: str | None = None,
-        on_progress: OnProgress | None = None,
     ) -> Submission:
         """Upload a submission; `wait` returns its score.
 
@@ -161,14 +148,12 @@ class Client(Transport):
         key : str, optional
             An ``Idempotency-Key``; two calls with the same key and bytes create only one submission. By
             default, each call uses its own key for all its retries.
-        on_progress : callable, optional
-            Receives the bytes sent and the size.
         """
         address = f"{self._place(competition)}/submissions"
         headers = {KEY_HEADER: key or str(uuid.uuid4())}
         with as_file(submission) as path:
             sent = {"description": description, "again": again, "file": path}
-            return Submission(self.call("POST", address, sent, headers=headers, on_progress=on_progress))
+            return Submission(self.call("POST", address, sent, headers=headers))
 
     def wait(self, submission: ApiRecord | int, *, timeout_seconds: float = 600) -> Submission:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""

@@ -1,13 +1,12 @@
-"""File transfer: uploads with progress, tables as submission files, and resumable downloads."""
+"""File transfer: uploads, tables as submission files, and resumable downloads."""
 
 import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader, FileIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from grader.client.errors import Refused, Unusable
 
@@ -21,23 +20,12 @@ FRAME_NAME = "predictions.csv"
 RANGE_NOT_SATISFIABLE = 416  # the file on the server is not longer than the incomplete one
 
 
-class CountedFile(BufferedReader):
-    """A file that reports the number of bytes read, and its size, to `on_progress`."""
-
-    def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
-        try:
-            super().__init__(FileIO(path))
-        except OSError as error:
-            raise Unusable(f"The file {path} cannot be read: {error.strerror}.") from error
-        self._size = path.stat().st_size
-        self._on_progress = on_progress
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Read a piece of the file and report the progress."""
-        piece = super().read(size)
-        if self._on_progress and piece:
-            self._on_progress(self.tell(), self._size)
-        return piece
+def opened(path: Path) -> BinaryIO:
+    """Open a file to send it; raise Unusable if it cannot be read."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise Unusable(f"The file {path} cannot be read: {error.strerror}.") from error
 
 
 @contextmanager

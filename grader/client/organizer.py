@@ -1,6 +1,6 @@
 """Client for the organizers of a competition, returned by `Client.organize`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,11 +31,8 @@ class Organizer:
 
     def call(self, method: str, path: str = "", fields: Mapping[str, Any] | None = None) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
-        return self._client.call(method, self._at(path), fields, confirm=self._confirm)
-
-    def pages(self, path: str, **query: Any) -> Iterator[Json]:
-        """Yield the pages of a list."""
-        return self._client.pages_of(self._at(path), **query)
+        place = f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
+        return self._client.call(method, place, fields, confirm=self._confirm)
 
     def ended(self, path: str, *, job: str = "job", timeout_seconds: float = 3600) -> Json:
         """Wait until a job has finished and return the response; raise `Unusable` after the timeout.
@@ -61,9 +58,6 @@ class Organizer:
     def rescored(self, number: int) -> Json:
         """Wait until a scoring version has a result for every submission, and return it."""
         return self.ended(f"rescoring/{number}", job="")
-
-    def _at(self, path: str) -> str:
-        return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
 
 
 def quoted(name: object) -> str:

@@ -4,13 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from grader.text import not_installed
-
 if TYPE_CHECKING:
     import pandas as pd
 
 Json = Mapping[str, Any]
-FINAL = frozenset({"scored", "rejected", "failed"})
 
 
 class ApiRecord(dict[str, Any]):
@@ -36,7 +33,7 @@ class Submission(ApiRecord):
     @property
     def is_final(self) -> bool:
         """Whether the status is scored, rejected or failed."""
-        return self["status"] in FINAL
+        return bool(self["status"] != "pending")
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a table with one row per identity or group, including private values after the reveal."""
@@ -66,10 +63,7 @@ class Leaderboard(ApiRecord):
 
 
 def _frame(rows: Sequence[Json]) -> "pd.DataFrame":
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(not_installed("pandas", "`to_frame`", "client"), name="pandas") from error
+    import pandas as pd
 
     frame = pd.DataFrame(list(rows))
     for name in frame.columns:

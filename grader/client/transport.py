@@ -12,14 +12,13 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from grader.client.errors import (
-    ClientError,
     LimitReached,
     Refused,
     TokenRefused,
     Unreachable,
     Unusable,
 )
-from grader.client.files import CountedFile, OnProgress
+from grader.client.files import opened
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)  # seconds, for each piece of a response
@@ -33,7 +32,6 @@ FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.2, 5.0
 
 Answer = TypeVar("Answer")
 Json = dict[str, Any]
-OnPause = Callable[[ClientError, float], None]
 OnQuestion = Callable[[Mapping[str, Any]], bool]
 
 
@@ -51,12 +49,10 @@ class Transport:
         token: str | None = None,
         *,
         patience_seconds: float = PATIENCE_SECONDS,
-        on_pause: OnPause | None = None,
         http: httpx.BaseTransport | None = None,
     ) -> None:
         self.server = site_address(server)
         self._patience_seconds = patience_seconds
-        self._on_pause = on_pause
         headers = {"User-Agent": "fairboard-client", "Accept-Encoding": "gzip"}
         if token and not token.isascii():
             raise Unusable("The token contains characters that are not ASCII. Copy the API token again.")
@@ -108,7 +104,6 @@ class Transport:
         *,
         headers: Mapping[str, str] = MappingProxyType({}),
         confirm: "bool | OnQuestion" = False,
-        on_progress: OnProgress | None = None,
     ) -> httpx.Response:
         """Send a request with retries and return the response; raise Refused or Unreachable.
 
@@ -125,7 +120,7 @@ class Transport:
         with ExitStack() as stack:
             if files:
                 sent["files"] = {
-                    name: (file.name, stack.enter_context(CountedFile(file, on_progress)), BINARY)
+                    name: (file.name, stack.enter_context(opened(file)), BINARY)
                     for name, file in files.items()
                 }
 
@@ -174,15 +169,12 @@ class Transport:
                 return attempt()
             except (Unreachable, Refused) as error:
                 status = error.status if isinstance(error, Refused) else PASSING[0]
-                asked = error.retry_after if isinstance(error, Refused) else None
                 pause = next(pauses, None) if status in PASSING else None
-                if asked is not None and status in (429, *PASSING):
-                    pause = max(asked.total_seconds(), PAUSES[0])
+                if error.retry_after is not None and status in (429, *PASSING):
+                    pause = max(error.retry_after.total_seconds(), PAUSES[0])
                 is_allowed = is_repeatable or status == 429
                 if pause is None or not is_allowed or waited + pause > self._patience_seconds:
                     raise
-                if self._on_pause:
-                    self._on_pause(error, pause)
             time.sleep(pause)
             waited += pause
 

@@ -110,8 +110,8 @@ def test_every_list_and_file_of_a_class_of_60_is_complete(olga, service, live_si
     with live_site.client_of(olga) as client:
         desk = client.organize("toxicity", confirm=True)
         desk.call("POST", "students", {"students": lines})
+        place = "competitions/toxicity/organize"
         for path in ("teams", "submissions"):
-            assert sum(len(page[path]) for page in desk.pages(path)) == CLASS, path
-        exports = "competitions/toxicity/organize/exports"
+            assert sum(len(page[path]) for page in client.pages_of(f"{place}/{path}")) == CLASS, path
         for kind in ("submissions", "standings", "grades"):
-            assert len(client.ask("GET", f"{exports}/{kind}.csv").text.splitlines()) == CLASS + 1, kind
+            assert len(client.ask("GET", f"{place}/exports/{kind}.csv").text.splitlines()) == CLASS + 1, kind

@@ -85,7 +85,7 @@ def _organizers_client(site: str | None, user: str | None) -> Iterator[Client]:
         return
     from grader.cli.installation import acting_as
 
-    with acting_as(user) as (address, token), _client(site or address, token) as client:
+    with acting_as(user) as (address, token), Client(site or address, token) as client:
         yield client
 
 
@@ -103,16 +103,8 @@ def connected(site: str | None, *, competition: str | None = None) -> Iterator[C
         raise click.UsageError(
             f"There is no token for {address}. Run `fairboard login {address}`, or set {TOKEN}."
         )
-    with _client(address, token, competition) as client:
+    with Client(address, token, competition=competition) as client:
         yield client
-
-
-def _client(address: str, token: str, competition: str | None = None) -> Client:
-    def say_pause(error: ClientError, seconds: float) -> None:
-        if sys.stderr.isatty():
-            say(f"{error.message} Retrying in {seconds:.0f} s.", err=True)
-
-    return Client(address, token, competition=competition, on_pause=say_pause)
 
 
 @contextmanager

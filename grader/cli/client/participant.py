@@ -55,13 +55,12 @@ def submit(
     token), 4 if it is not scored within the timeout, 5 if the server is unreachable, and 1 for any other
     error. After a lost connection, the upload is retried without creating a second submission.
     """
-    with progress(f"Sending {file.name}") as on_progress:
-        try:
-            sent = client.submit(file, description=description, again=again, on_progress=on_progress)
-        except Refused as error:
-            if error.name == "identical_file":
-                error.message += " To submit it anyway, use --again."
-            raise
+    try:
+        sent = client.submit(file, description=description, again=again)
+    except Refused as error:
+        if error.name == "identical_file":
+            error.message += " To submit it anyway, use --again."
+        raise
     click.echo(f"{client.server} accepted submission #{sent.id}.", err=True)
     if no_wait:
         return _outcome(sent, sent.limits, None)
@@ -109,8 +108,7 @@ def check(client: Client, file: Path) -> CommandOutput:
 
     The exit code is 2 if FILE would be rejected.
     """
-    with progress(f"Sending {file.name}") as on_progress:
-        checked = client.check(file, on_progress=on_progress)
+    checked = client.check(file)
     problems, notes = _findings(checked)
     if not checked.is_clean:
         return CommandOutput(checked, notes, [f"{file.name} would be rejected:", *problems], REJECTED)

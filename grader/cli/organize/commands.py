@@ -10,9 +10,10 @@ import click
 from grader.cli.client.connection import organizers
 from grader.cli.group import CliEntry, CommandGroup
 from grader.cli.organize import setup
-from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZERS, TOKENS
+from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZE, ORGANIZERS, TOKENS
 from grader.cli.output import CommandOutput
 from grader.client import Client
+from grader.client.organizer import quoted
 
 LOCAL = "organize.local"
 
@@ -93,7 +94,7 @@ def audit(client: Client, slug: str | None, action: str, person: str, rows: int)
     Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
     """
     asked = {"action": action or None, "by": person or None}
-    pages = client.organize(slug).pages("audit", **asked) if slug else client.pages_of("audit", **asked)
+    pages = client.pages_of(f"{ORGANIZE.format(slug=quoted(slug))}/audit" if slug else "audit", **asked)
     shown = list(islice(chain.from_iterable(page["entries"] for page in pages), rows))
     return CommandOutput({"entries": shown}, [line for entry in shown for line in _lines(entry)])
 
