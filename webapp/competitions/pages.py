@@ -11,16 +11,14 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition
-from grader.services.competitions import announcements, drafts, figures, phases
+from grader.services.competitions import announcements, drafts, figures
 from grader.services.leaderboards import glance
-from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.leaderboards.glance import Glance
 from grader.services.rescoring import publication
 from grader.services.site import log
 from grader.services.solutions import intake
-from grader.services.teams import limits, rosters
+from grader.services.teams import rosters
 from grader.services.teams.waiting import Waiting
-from grader.visibility import Phase
 from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView, Deadline
 from webapp.http import lookups
@@ -39,7 +37,7 @@ GROUPS = {
     "archived": "Archived",
 }
 SAMPLE_LINES = 4
-FEWEST_TEAMS, FRONT_ROWS = 3, 5  # on the leaderboard of the front page
+FEWEST_TEAMS = 3  # on the leaderboard of the front page
 blueprint = Blueprint("competitions", __name__)
 PUBLIC = Surface(blueprint, tag="competitions", role=Access.PUBLIC)
 KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
@@ -47,14 +45,13 @@ KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A competition in the list; the last five values refer to the viewer and their team."""
+    """A competition in the list; the last three values refer to the viewer and their team."""
 
     competition: CompetitionView
     figures: Glance
     deadline: Deadline | None
     is_own: bool
     rank: int | None
-    left: int | None
     waiting: tuple[Waiting, ...]
 
 
@@ -64,12 +61,10 @@ def living_board(session: Any, cards: Iterable[Card], now: datetime) -> dict[str
     card = max(running, key=lambda each: each.figures.team_count, default=None)
     if card is None or card.figures.team_count < FEWEST_TEAMS:
         return None
-    competition, wanted = card.competition.row, BoardRequest(page_size=FRONT_ROWS)
+    competition = card.competition.row
     keep = lookups.keep(session, competition, now)
-    phase = phases.phase(competition, now)
-    board = board_of(session, competition=competition, phase=phase, request=wanted, keep=keep)
-    terms = board.about.terms if board.has_terms else ()
-    return {"competition": card.competition, "board": board, "terms": terms} if board.rows else None
+    board = glance.of(session, competition=competition, team=None, now=now, keep=keep)
+    return {"competition": card.competition, "top": board.top} if board.top else None
 
 
 def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Card]:
@@ -79,12 +74,6 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
     ids = {each: team.id for each, team in teams.items()}
     ranks = glance.own_ranks(session, competitions=competitions, team_ids=ids, now=now)
     views = {each.id: CompetitionView(each, now) for each in competitions}
-    own = {
-        each: ids[each.id]
-        for each in competitions
-        if each.id in ids and phases.of_team(each, teams[each.id], now) is Phase.OPEN
-    }
-    left = limits.allowances(session, teams=own, now=now)
     items = lookups.open_requests()
     return [
         Card(
@@ -93,7 +82,6 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
             deadline=views[each.id].deadline(teams.get(each.id)),
             is_own=each.id in teams,
             rank=ranks.get(each.id),
-            left=left[each.id].left if each.id in left else None,
             waiting=tuple(item for item in items if item.competition == each.slug),
         )
         for each in competitions

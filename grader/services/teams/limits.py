@@ -4,12 +4,12 @@ A submission uses a slot of the UTC day of its acceptance while it is pending or
 submission releases its slot. Grants raise the limits. All counting is done under the competition's lock.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, func, literal, or_, select, true, union_all
+from sqlalchemy import ColumnElement, Select, false, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
@@ -78,32 +78,20 @@ class Allowance:
 
 def allowance(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Allowance:
     """Return the allowance of a team; a person without a team has used nothing."""
-    team_id = None if team is None else team.id
-    return allowances(session, teams={competition: team_id}, now=now)[competition.id]
-
-
-def allowances(
-    session: Session, *, teams: Mapping[Competition, int | None], now: datetime
-) -> dict[int, Allowance]:
-    """Return the allowances of one team per competition, by competition id, in one query."""
-    by_id = {each.id: each for each in teams}
-    queries = [_figures(competition, team_id, now) for competition, team_id in teams.items()]
-    rows = session.execute(union_all(*queries)) if queries else ()
-    return {
-        key: Allowance(
-            max_daily=_raised(by_id[key].max_daily_submissions, int(granted_today)),
-            max_total=_raised(by_id[key].max_total_submissions, int(granted_in_all)),
-            max_pending=by_id[key].max_pending_submissions,
-            max_rejections=by_id[key].max_hourly_rejections,
-            used_today=used_today,
-            used_total=used_total,
-            pending=pending,
-            rejections_full_since=full_since,
-            resets_at=next_reset(now),
-            granted_today=int(granted_today),
-        )
-        for key, used_today, used_total, pending, granted_today, granted_in_all, full_since in rows
-    }
+    figures = session.execute(_figures(competition, None if team is None else team.id, now)).one()
+    used_today, used_total, pending, granted_today, granted_in_all, full_since = figures
+    return Allowance(
+        max_daily=_raised(competition.max_daily_submissions, int(granted_today)),
+        max_total=_raised(competition.max_total_submissions, int(granted_in_all)),
+        max_pending=competition.max_pending_submissions,
+        max_rejections=competition.max_hourly_rejections,
+        used_today=used_today,
+        used_total=used_total,
+        pending=pending,
+        rejections_full_since=full_since,
+        resets_at=next_reset(now),
+        granted_today=int(granted_today),
+    )
 
 
 def refusal(allowance: Allowance, *, now: datetime) -> SubmissionLimitReached | None:
@@ -201,7 +189,7 @@ def _figures(competition: Competition, team_id: int | None, now: datetime) -> Se
         .scalar_subquery()
     )
     both = used.subquery().join(granted.subquery(), true())
-    return select(literal(competition.id), *both.c, full_since).select_from(both)
+    return select(*both.c, full_since).select_from(both)
 
 
 def _of(team_id: int | None) -> ColumnElement[bool]:

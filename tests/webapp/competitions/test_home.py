@@ -102,7 +102,6 @@ def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
     assert button(home) == ("Submissions", f"{HERE}/submissions")
     assert re.search("Your rank . disqualified", words(home)) and "Select submissions" not in home
     assert "You: disqualified" in words(ann.browser.get("/").text)
-    assert "left today" not in ann.browser.get("/").text
 
 
 def test_the_panel_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):
@@ -136,7 +135,7 @@ def test_the_list_shows_the_rank_of_the_viewers_team(arena):
     with recorded(arena.database) as sent:
         text = words(ann.browser.get("/").text)
     assert re.search(r"second open Find harm\. Team 1 ", text)
-    assert re.search(r"first open Find harm\. Teams 2 .* You: 2nd 2 left today", text)
+    assert re.search(r"first open Find harm\. Teams 2 .* You: 2nd", text)
     assert text.count("You:") == 1
     arena.competition("third", title="third")
     arena.submit(ann, arena.truth.predictions(noise=9), "third")
