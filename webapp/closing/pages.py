@@ -1,18 +1,16 @@
 """Close (page and API): open items, shake-up, close now, reveal, publish the solution."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from flask import Blueprint
 
 from grader.models import Role, SubmissionStatus
-from grader.ranking.order import Scale
 from grader.services.closing import close as closing
 from grader.services.closing.close import CloseState
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import score_history
-from grader.services.leaderboards.score_history import Move
 from grader.services.rescoring import preparation
 from grader.services.solutions import publication
 from grader.services.submissions import selections
@@ -33,7 +31,6 @@ EXPLANATIONS = {
     Stage.SETTLED: "The private standings are computed and hidden until you reveal them.",
     Stage.REVEALED: "The private leaderboard is public.",
 }
-SHOWN = 20
 
 
 def explanation(state: CloseState) -> str:
@@ -68,22 +65,6 @@ def _files(count: int) -> str:
     return f"{counted(count, 'submission')} accepted in time {'is' if count == 1 else 'are'}"
 
 
-def shake_up(moves: Sequence[Move], scale: Scale) -> dict[str, Any]:
-    """Return the figures of the shake-up, and the first rows of its table."""
-    moved = [move for move in moves if move.places]
-    most = max(moved, key=lambda move: (abs(move.places), -move.rank), default=None)
-    return {
-        "team_count": len(moves),
-        "moved_count": len(moved),
-        "moved_share": formats.percent(len(moved), len(moves)),
-        "largest": f"{most.places:+,}" if most else "0",
-        "largest_team": most.team if most else "",
-        "leader_note": f"{scale.text(moves[0].units)}, public rank {moves[0].public_rank:,}",
-        "moves": moves[:SHOWN],
-        "text": scale.text,
-    }
-
-
 blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slug>/organize/close")
 CLOSE = Surface(blueprint, tag="closing", role=Role.VIEWER, acts=Role.EDITOR)
 
@@ -108,7 +89,8 @@ def _shown(ask: Ask, page: CloseAnswer) -> dict[str, Any]:
     moves = score_history.shake_up(ask.session, competition=ask.competition) if place > 1 else []
     return {
         "steps": [(stage.capitalize(), number - place) for number, stage in enumerate(Stage)],
-        "shake_up": shake_up(moves, ask.competition.scale) if moves else None,
+        "moves": moves,
+        "moved_count": sum(bool(each.places) for each in moves),
     }
 
 
