@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition
-from grader.services.competitions import announcements, drafts, figures
+from grader.services.competitions import announcements, drafts, figures, lookup
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.glance import Glance
 from grader.services.rescoring import publication
@@ -157,15 +157,16 @@ def evaluation(ask: Ask) -> Any:
     return {
         "metric": metric,
         "source": current_site().storage.read(source).decode(errors="replace") if source else "",
-        "sample": first_lines(view) if view.has_solution else "",
+        "sample": first_lines(competition) if view.has_solution else "",
         "text": prose.stored(competition, competition.slug, competition.evaluation),
         "other_labels": intake.other_labels(ask.session, competition_id=competition.id),
     }
 
 
-def first_lines(view: CompetitionView) -> str:
+def first_lines(competition: Competition) -> str:
     """Return the first lines of the sample submission."""
-    with current_site().storage.open(view.sample_submission_sha256) as sample:
+    digest = lookup.live(competition).solution.sample_submission_sha256
+    with current_site().storage.open(digest) as sample:
         return "".join(sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES))
 
 

@@ -70,16 +70,13 @@ class CompetitionView:
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
         self.chosen_for = terms.chosen_for(competition)
-        self.worse = "above" if competition.scale.is_lowest_best else "below"
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
         self.boards = boards.of(competition, self._version) if self._version else ()
         self.has_identities = self._choice.metric.takes_identities
         self.has_solution = self._version is not None
-        self.has_published_solution = competition.solution_published_at is not None
         solution = self._version.solution if self._version else None
         self.row_count = solution.row_count if solution else 0
-        self.sample_submission_sha256 = solution.sample_submission_sha256 if solution else ""
         self.public_share = (
             formats.percent(solution.public_row_count, solution.public_row_count + solution.private_row_count)
             if solution

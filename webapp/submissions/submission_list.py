@@ -63,7 +63,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         outcome = team_results.of_team(session, competition=competition, team=team, phase=view.phase)
     return {
         "door": door(state, rules.refusal(state), view),
-        "sample": first_lines(view),
+        "sample": first_lines(competition),
         "metric": view.metric(),
         "file_limit_bytes": accepting.size_cap(competition),
         "other_labels": intake.other_labels(session, competition_id=competition.id),
