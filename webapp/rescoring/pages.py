@@ -157,8 +157,7 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
 @RESCORING.read("/<int:number>/difference", DifferenceAnswer)
 def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
     """Return the changes that a version makes to the leaderboards, before and after its publication."""
-    version = preparation.get(ask.session, competition=ask.competition, number=number)
-    versions = compared(ask.session, ask.competition, version)
+    versions = _compared(ask, number)
     found = _preview(ask.session, ask.competition, versions, ask.competition.act_number)
     return answers.difference(
         found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number)
@@ -168,10 +167,7 @@ def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
 @RESCORING.read("/<int:number>/submissions.csv", None, endpoint="table", file="text/csv")
 def rescoring_table(ask: Ask, number: int) -> Response:
     """Return the scores of all submissions under both versions as CSV."""
-    competition = ask.competition
-    versions = compared(
-        ask.session, competition, preparation.get(ask.session, competition=competition, number=number)
-    )
+    competition, versions = ask.competition, _compared(ask, number)
 
     def pieces() -> Iterator[str]:
         with reading() as session:
@@ -370,12 +366,11 @@ def summary(
     return _preview(session, competition, versions, act_number)
 
 
-def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
+def _compared(ask: Ask, number: int) -> Compared:
     """Return the versions to compare; raise OrganizerRefusal."""
-    versions = difference.versions_of(session, competition=competition, version=version)
+    here: dict[str, Any] = {"session": ask.session, "competition": ask.competition}
+    versions = difference.versions_of(**here, version=preparation.get(**here, number=number))
     if versions is None:
-        message = (
-            f"Scoring version {version.number} replaced no other version, so there is no difference to show."
-        )
+        message = f"Scoring version {number} replaced no other version, so there is no difference to show."
         raise OrganizerRefusal("nothing_to_compare", ErrorKind.NOT_FOUND, message)
     return versions

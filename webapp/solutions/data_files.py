@@ -70,25 +70,14 @@ class DataAnswer(Answer):
 
 
 def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
-    """Return what the page shows beside the files: their findings and states."""
+    """Return what the page shows beside the files: their findings, and the files that are being checked."""
     session, competition = ask.session, ask.competition
-    waiting = {file.name for file in data_checks.stale(session, competition=competition)}
-    checks = {}
-    for file in data_files.list_all(session, competition=competition):
-        found, (words, pill) = data_checks.found_in(file), STATES[file.check_state]
-        if file.name in waiting and file.check_state is not DataCheckState.WAITING:
-            words += ", being checked"
-        is_held = file.check_state is DataCheckState.HELD
-        checks[file.name] = {
-            "words": words,
-            "pill": pill,
-            "sentences": found.sentences,
-            "is_held": is_held,
-            "can_be_released": is_held and file.name not in waiting,
-        }
+    files = data_files.list_all(session, competition=competition)
     return {
         "states": checklist.sections(ask),
-        "checks": checks,
+        "check_states": STATES,
+        "findings": {file.name: data_checks.found_in(file).sentences for file in files},
+        "stale": {file.name for file in data_checks.stale(session, competition=competition)},
         "benchmarks": benchmark_entries.list_all(session, competition=competition),
         "entered_for": (request.view_args or {}).get("name", ""),
         "max_bytes": data_files.MAX_BYTES,

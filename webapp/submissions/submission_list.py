@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from flask import request, url_for
+from flask import request
 
-from grader.errors import FairboardError, ParticipantError
+from grader.errors import FairboardError
 from grader.models import Split
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import score_history, team_results
@@ -17,11 +17,9 @@ from grader.services.submissions.situation import Situation
 from grader.visibility import Viewer, visible_fields
 from webapp.competitions.home import ENTRY
 from webapp.competitions.pages import first_lines
-from webapp.competitions.views import CompetitionView
 from webapp.http.api import ending
 from webapp.http.context import situation_in
 from webapp.http.fields import Asked
-from webapp.presentation import formats
 from webapp.submissions import answers
 from webapp.submissions.answers import SubmissionLine, SubmissionList
 from webapp.submissions.pages import TAG, blueprint
@@ -29,23 +27,6 @@ from webapp.submissions.views import REASONS
 from webapp.surface import Access, Ask, Surface
 
 __all__ = ["blueprint"]
-
-
-def door(state: Situation, refused: ParticipantError | None, view: CompetitionView) -> dict[str, Any] | None:
-    """Return the message that replaces the form if the user cannot submit a file."""
-    if refused is None:
-        return None
-    label, is_short = ENTRY.get(refused.public_name), refused.public_name == "too_many_pending"
-    until = getattr(refused, "retry_at", None) or getattr(refused, "opens_at", None)
-    return {
-        "reason": refused.message,
-        "link": url_for("entry.show", slug=view.slug) if label else "",
-        "link_words": label,
-        "until": None if is_short else until,
-        "left": formats.span(until - state.now) if until else "",
-        "is_short": is_short,
-        "is_limit": "limit" in refused.details,
-    }
 
 
 OWN = Surface(blueprint, tag=TAG, role=Access.USER)
@@ -61,8 +42,13 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
     outcome = None
     if team is not None and view.is_revealed and not state.is_test:
         outcome = team_results.of_team(session, competition=competition, team=team, phase=view.phase)
+    door = rules.refusal(state)
+    is_short = door is not None and door.public_name == "too_many_pending"
     return {
-        "door": door(state, rules.refusal(state), view),
+        "door": door,
+        "entry_label": door and ENTRY.get(door.public_name),
+        "until": None if is_short else getattr(door, "retry_at", None) or getattr(door, "opens_at", None),
+        "is_short": is_short,
         "sample": first_lines(competition),
         "metric": view.metric(),
         "file_limit_bytes": accepting.size_cap(competition),
