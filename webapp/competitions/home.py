@@ -11,18 +11,15 @@ from grader.services.leaderboards import glance, score_history
 from grader.services.leaderboards.glance import Glance
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import SplitResult, split_results_of
-from grader.services.solutions import data_files
 from grader.services.submissions import refusal, selections
 from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
-from grader.services.teams.participations import EntryState
 from grader.text import counted
 from grader.visibility import Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 
-SCRIPTS = (".py", ".ipynb", ".R")
 # For each refusal of an entry that leads to the entry page: the button.
 ENTRY = {
     "not_joined": "Join",
@@ -139,22 +136,17 @@ def read(
     keep, viewer = lookups.keep(session, competition, now), lookups.viewer()
     board = glance.of(session, competition=competition, team=team, now=now, viewer=viewer, keep=keep)
     files = OwnFiles()
-    if participant and team is not None and view.has_solution:
-        key = "own files", team.id, participant.allowance, board.own
-        files = keep(key, lambda: _files(session, competition, team, board, now))
-    entry = participations.state(competition, own.participation if own else None)
+    if team is not None and view.has_solution:
+        files = _files(session, competition, team, board, now)
     return {
         "board": board,
         "step": of_person(view, own, files.choice) if own else of_stranger(view),
         "moments": dates_of(competition, now, team),
         "deadline": view.deadline(team),
-        "entry": entry,
-        "has_joined": entry is EntryState.JOINED,
-        "own_team_id": team.id if team else None,
-        "own_team_name": team.name if team else "",
-        "own_division": team.division if team else None,
+        "entry": participations.state(competition, own.participation if own else None),
+        "team": team,
         "files": files,
-        "first_steps": _first_steps(session, view, participant, files.latest) if participant else None,
+        "shows_first_steps": participant is not None and _is_new(view, participant, files.latest),
         "allowance": participant.allowance if participant and phase is Phase.OPEN else None,
         "can_select": selections.is_open(competition, now, team),
         "selection_closes_at": selections.closes_at(competition, team),
@@ -176,18 +168,11 @@ def _files(session: Any, competition: Competition, team: Team, board: Glance, no
     return OwnFiles(latest, choice, result)
 
 
-def _first_steps(
-    session: Any, view: CompetitionView, own: Situation, latest: OwnScore | None
-) -> dict[str, Any] | None:
-    """Return the number of data files and a script for a person who may take part, without a valid file."""
+def _is_new(view: CompetitionView, own: Situation, latest: OwnScore | None) -> bool:
+    """Return whether a person may take part and has no valid file."""
     if view.phase not in (Phase.SCHEDULED, Phase.OPEN) or not view.has_solution:
-        return None
+        return False
     if latest is not None and latest.submission.status is not SubmissionStatus.REJECTED:
-        return None
+        return False
     refused = participations.refusal(own.competition, own.participation, now=own.now)
-    if refused is not None and refused.public_name not in ("not_joined", "rules_changed"):
-        return None
-    listed = data_files.list_all(session, competition=own.competition)
-    names = [each.name for each in listed if data_files.is_given_out(own.competition, each)]
-    script = next((name for name in names if name.endswith(SCRIPTS)), "")
-    return {"file_count": len(names), "script": script}
+    return refused is None or refused.public_name in ("not_joined", "rules_changed")
