@@ -127,12 +127,13 @@ def test_application_decides_on_a_large_body_and_its_limit_is_enforced(running):
     answer = running.ask(post(b"/upload", b"Content-Length: %d" % size) + b"x" * size)
     assert answer.startswith(b"HTTP/1.1 401")
     frames = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
-    answer = running.ask(
-        post(b"/upload", b"Transfer-Encoding: chunked") + frames * 15 + b"ffff\r\n" + b"x" * 16_961
-    )
-    assert answer.startswith(b"HTTP/1.1 413")  # All 1,000,001 bytes have been read.
-    assert running.application.heads == ["/upload"] * 4
-    assert running.application.asked == ["/upload"] * 2
+    chunked = b"Transfer-Encoding: chunked"
+    for path, status in ((b"/upload", b"413"), (b"/elsewhere", b"401")):
+        sent = post(path, chunked, close=False) + frames * 60 + b"0\r\n\r\n" + GET + END
+        answer = running.ask(sent)
+        assert answer.startswith(b"HTTP/1.1 " + status) and b"\nHTTP/1.1 200 OK" in answer
+    assert running.application.heads == [*["/upload"] * 4, "/elsewhere"]
+    assert running.application.asked == [*["/upload"] * 2, *["/a"] * 2]
 
 
 def test_unwanted_large_body_is_discarded_and_its_sender_receives_the_reason(running):

@@ -11,7 +11,7 @@ from typing import Any
 
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser, ParsingError, get_header_lines
-from waitress.utilities import BadRequest, RequestEntityTooLarge
+from waitress.utilities import BadRequest
 from werkzeug.wrappers import Response
 
 from grader import logs
@@ -51,6 +51,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         self.answer: Response | None = None
         self.ids: dict[str, Any] = {}
         self.needs_approval = self.waits_for_continue = False
+        self._discarded_bytes = 0
 
     @cached_property
     def id(self) -> str:
@@ -72,10 +73,10 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def received(self, data: bytes) -> int:
         """Receive data; return the number of bytes that belong to this request."""
         consumed: int = super().received(data)
-        if self.answer is not None:
-            self.body_rcv.buf = OverflowableBuffer(self.adj.max_request_body_size)  # discards the data
-        elif self.chunked and not self.error:
+        if self.chunked and not self.error:
             self._bound_chunks()
+        if self.answer is not None:
+            self._discard()
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
@@ -106,23 +107,27 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def approve(self, limit_bytes: int) -> None:
         """Store a body of at most `limit_bytes`."""
         self.limit_bytes, self.needs_approval = limit_bytes, False
-        self.expect_continue = self.waits_for_continue
+        self.expect_continue, self.waits_for_continue = self.waits_for_continue, False
 
     def reject(self, answer: Response) -> None:
         """Discard the body. A body that is being sent is read, because clients read responses afterwards."""
         self.answer, self.needs_approval = answer, False
-        self.body_rcv.getbuf().close()
-        self.body_rcv.buf = OverflowableBuffer(self.adj.max_request_body_size)
-        if self.chunked or self.waits_for_continue:
+        self._discard()
+        if self.waits_for_continue:
             self.headers["CONNECTION"] = "close"
             self.completed = True
+
+    def _discard(self) -> None:
+        self._discarded_bytes += len(self.body_rcv)
+        self.body_rcv.getbuf().close()
+        self.body_rcv.buf = OverflowableBuffer(self.adj.max_request_body_size)
 
     def _bound_chunks(self) -> None:
         """Reject a body over its limit, or one whose chunk headers are too long."""
         receiver = self.body_rcv
-        size = len(receiver)
+        size = self._discarded_bytes + len(receiver)
         longest = max(len(receiver.control_line), len(receiver.trailer))
         if longest > LONGEST_LINE or self.body_bytes_received - size > FREE_BYTES + size:
             self.error, self.completed = BadRequest("The chunk headers are too long"), True
-        elif self.limit_bytes is not None and size > self.limit_bytes:
-            self.error, self.completed = RequestEntityTooLarge("The body is too large"), True
+        elif self.answer is None and self.limit_bytes is not None and size > self.limit_bytes:
+            self.reject(Response("The body is too large.\n", 413, content_type="text/plain"))
