@@ -373,21 +373,18 @@ class _Declared:
 
     def operation(self) -> Callable[..., Any]:
         """Return the view of the operation."""
-        role, takes = self.role, self.takes
-        is_file = takes is not None and issubclass(takes, FileForm)
 
         @wraps(self.run)
         def view(**given: Any) -> Any:
             return self._act(given, is_operation=True)
 
         return operation(
-            self.surface.needed_scope(role, usual=Scope.SUBMIT),
+            self.surface.needed_scope(self.role, usual=Scope.SUBMIT),
             answers=None if self.status == 204 else self.answers,
             status=self.status,
             tag=self.surface.tag,
             spans=self.surface.spans,
-            takes=None if is_file else takes,
-            takes_file=takes if is_file else None,
+            takes=self.takes,
             checks_version=self.surface.unchanged is not None,
         )(view)
 

@@ -24,8 +24,8 @@ class NoSpace(ParticipantError):
     public_name = "no_space"
     kind = ErrorKind.NO_ROOM
     message = (
-        "The server has no disk space left, so your file was not accepted. This upload does not count as a "
-        "submission. Try again later."
+        "The server has no disk space left, so nothing was changed or submitted. Try again later or contact "
+        "the operators."
     )
 
 

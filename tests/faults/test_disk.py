@@ -18,10 +18,6 @@ from tests.fixtures.web import BOUNDARY, form
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ADDRESS = "/api/v1/competitions/toxicity/submissions"
 DISK_BYTES = 6_000_000
-SENTENCE = (
-    "The server has no disk space left, so your file was not accepted. This upload does not count as a "
-    "submission. Try again later."
-)
 
 
 @pytest.fixture
@@ -84,7 +80,6 @@ class TestFullDisk:
         before = _files(small_disk)
         answer = send()
         assert (answer.status_code, answer.json["error"]) == (507, "no_space")
-        assert answer.json["message"] == SENTENCE
         assert _files(small_disk) == before
         for path in ("/competitions/toxicity/leaderboard", "/api/v1/competitions/toxicity/leaderboard"):
             assert app.test_client().get(path, headers=headers).status_code == 200

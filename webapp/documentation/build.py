@@ -4,7 +4,6 @@ import json
 import posixpath
 import re
 import shutil
-from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -66,17 +65,15 @@ def build(docs: Path, site: Path) -> None:
 
 def _chapter(path: Path) -> Chapter:
     tokens = MARKDOWN.parse(path.read_text(encoding="utf-8"))
-    used: Counter[str] = Counter()
     sections: list[tuple[str, str, str]] = []
     words: list[str] = []
     for token, following in pairwise([*tokens, Token("", "", 0)]):
         if token.type == "heading_open":
             heading = _text(following)
             anchor = anchor_of(heading)
-            token.attrs["id"] = f"{anchor}-{used[anchor]}" if used[anchor] else anchor
-            used[anchor] += 1
+            token.attrs["id"] = anchor
             words = []
-            sections.append((str(token.attrs["id"]), heading, ""))
+            sections.append((anchor, heading, ""))
         elif token.type == "inline":
             words.append(_text(token))
             sections[-1] = (*sections[-1][:2], " ".join(words))
@@ -112,11 +109,8 @@ def _address(target: str) -> str:
 
 
 def _formula(latex: str, options: dict[str, bool]) -> str:
-    """Return a formula as MathML, or as its LaTeX source if the conversion fails."""
-    try:
-        return convert_formula(latex.strip(), is_block=options["display_mode"])
-    except ValueError:
-        return f"<code>{escape(latex)}</code>"
+    """Return a formula as MathML; raise ValueError."""
+    return convert_formula(latex.strip(), is_block=options["display_mode"])
 
 
 def _image(_self: object, tokens: list[Token], place: int, *_: object) -> str:

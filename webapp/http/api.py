@@ -50,8 +50,8 @@ class Operation:
 
     If `scope` is None, no token is required. An operation with `keeps_key` accepts an Idempotency-Key. With
     `spans`, tokens bound to one competition are accepted although the URL contains none.
-    `takes` is the body, `takes_file` the form of an upload, and `answers_file` the media type of a file
-    response. With `checks_version`, `If-Match` is compared.
+    `takes` is the body or the form of an upload, and `answers_file` the media type of a file response. With
+    `checks_version`, `If-Match` is compared.
     """
 
     scope: Scope | None
@@ -61,11 +61,15 @@ class Operation:
     status: int = 200
     query: type[BaseModel] | None = None
     takes: type[BaseModel] | None = None
-    takes_file: type[FileForm] | None = None
     answers_file: str | None = None
     keeps_key: bool = False
     spans: bool = False
     checks_version: bool = False
+
+    @property
+    def takes_file(self) -> bool:
+        """Whether the operation receives a file."""
+        return self.takes is not None and issubclass(self.takes, FileForm)
 
 
 OPERATIONS: dict[str, Operation] = {}

@@ -50,7 +50,6 @@ HEADINGS = {
     507: "No space left",
 }
 OUR_FAULT = "Something went wrong on our side (incident {incident}). Try again later."
-DISK_FULL = "The server's disk is full, so nothing was changed. Try again later or contact the operators."
 DATABASE_AWAY = "The database is not responding. Try again in a few seconds."
 OUTCOME_UNKNOWN = (
     f"{DATABASE_AWAY} This request may have taken effect, so check before you send it again. "
@@ -192,9 +191,7 @@ def _unforeseen(error: Exception) -> ResponseReturnValue:
     retry = {"Retry-After": str(RETRY_SECONDS)}
     if disk.is_full(error):
         log.error("The disk is full: %s: %s", _request(), error)
-        if "file_limit_bytes" in g:
-            return fairboard_error(disk.NoSpace())
-        return answer(507, name="no_space", message=DISK_FULL)
+        return fairboard_error(disk.NoSpace())
     if db.is_unavailable(error):
         if limit := db.exceeded_limit(error):
             log.error("A limit of the database (%s) was exceeded: %s: %s", limit, _request(), error)

@@ -147,15 +147,15 @@ def base_url() -> str:
     return settings.site()
 
 
-def passkey_origin(*, is_anywhere: bool = False) -> str | None:
+def passkey_origin() -> str | None:
     """Return the site's origin if the browser is there and supports passkeys there, otherwise None.
 
-    Passkeys need a host name, and HTTPS except on localhost. If `is_anywhere`, the browser may be elsewhere.
+    Passkeys need a host name, and HTTPS except on localhost.
     """
     site = origin(base_url())
     host = urlsplit(site).hostname or ""
     is_secure = site.startswith("https://") or host == "localhost" or host.endswith(".localhost")
-    is_here = is_anywhere or site == f"{request.scheme}://{request.host}".lower()
+    is_here = site == f"{request.scheme}://{request.host}".lower()
     return site if is_secure and is_here and not _is_address(host) else None
 
 

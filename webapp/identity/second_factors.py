@@ -81,7 +81,6 @@ def own_factors(ask: Ask) -> dict[str, Any]:
         "is_missing": second_factors.is_missing(ask.session, user=ask.user, required=required),
         "target": auth.safe_target(target) if target else None,
         "base_url": base_url(),
-        "has_passkeys": passkey_origin(is_anywhere=True) is not None,
     }
     if step is not None and not step.is_confirmed:
         shown["passkey"] = _request_options(own)

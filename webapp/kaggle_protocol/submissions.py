@@ -126,11 +126,7 @@ def create_submission(sent: Fields) -> ResponseReturnValue:
     with writing() as session:
         competition = competition_of(session, sent.competition_name)
         if sent.sandbox and g.organizer_role is None:
-            message = (
-                "Only organizers can send test submissions (--sandbox), which do not count toward any limit "
-                "and do not compete. To find problems in a file without using a submission, check it on the "
-                "Submissions page."
-            )
+            message = "Only organizers can send test submissions (--sandbox)."
             raise Refusal("no_sandbox", ErrorKind.FORBIDDEN, message)
         accepted = uploads.enter_kept(
             session,

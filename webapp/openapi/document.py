@@ -3,12 +3,13 @@
 import inspect
 import re
 import tomllib
+from functools import cache
 from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, current_app, jsonify
 from flask.typing import ResponseReturnValue
 from pydantic import BaseModel
 
@@ -64,9 +65,9 @@ VOCABULARY: dict[str, list[Any]] = tomllib.loads(
 )
 SETTINGS_MODELS = ("CompetitionSettings", "MetricSettings", "Weights")
 blueprint = Blueprint("openapi", __name__)
-KEPT = "fairboard_openapi"
 
 
+@cache
 def document() -> dict[str, Any]:
     """Return the OpenAPI document. Requires an application context, because it reads the routes."""
     schemas: dict[str, Any] = {}
@@ -112,12 +113,12 @@ def _operation(name: str, rule: str, schemas: dict[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     texts = dict(FILE_NAME)
     if known.takes is not None:
-        body = {JSON: {"schema": _reference(known.takes, schemas)}}
-    if known.takes_file is not None:
-        form = _reference(known.takes_file, schemas)
-        body = {"multipart/form-data": {"schema": form}, "application/octet-stream": {"schema": BINARY}}
-        fields = schemas[known.takes_file.__name__]["properties"]
-        _describe(known.takes_file.__name__, fields)
+        form = {"schema": _reference(known.takes, schemas)}
+        body = {JSON: form}
+    if known.takes is not None and known.takes_file:
+        body = {"multipart/form-data": form, "application/octet-stream": {"schema": BINARY}}
+        fields = schemas[known.takes.__name__]["properties"]
+        _describe(known.takes.__name__, fields)
         for field, schema in fields.items():
             fields[field] = _without_null(schema)
             if schema.get("format") != "binary":  # A default in the URL would override the form's field.
@@ -216,7 +217,5 @@ def _describe(owner: str, properties: dict[str, dict[str, Any]]) -> None:
 
 @blueprint.get("/api/openapi.json")
 def description() -> ResponseReturnValue:
-    """Return the OpenAPI document, which is made once per process."""
-    if KEPT not in current_app.extensions:
-        current_app.extensions[KEPT] = current_app.json.dumps(document()) + "\n"
-    return conditional(Response(current_app.extensions[KEPT], mimetype="application/json"))
+    """Return the OpenAPI document."""
+    return conditional(jsonify(document()))

@@ -96,11 +96,6 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
                 if counts[address] > self.bounds.connections_per_address and channel.is_waiting:
                     channel.will_close = True
 
-    def stop_accepting(self) -> None:
-        """Stop accepting connections, and close those that are not in use."""
-        self.accepting = False
-        self.close_unused()
-
     def close_unused(self) -> None:
         """Close the connections that wait for a request."""
         for channel in self.channels:

@@ -6,7 +6,6 @@ import resource
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from gunicorn.workers.base import Worker as GunicornWorker
 
@@ -30,9 +29,11 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         end_with(self.ppid)
         settings = load()
         self._receive_into(settings.data_dir)
+        (listener,) = self.sockets
+        listener.sock.setblocking(False)
         server = Server(
             self.wsgi,
-            self._listener(),
+            listener.sock,
             threads=self.cfg.threads,
             bounds=self._bounds(),
             trusted_proxies=settings.trusted_proxies,
@@ -43,12 +44,12 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         self._finish(server)
 
     def _finish(self, server: Server) -> None:
-        server.stop_accepting()
+        server.accepting = False
         deadline = time.monotonic() + self.cfg.graceful_timeout
         while server.channels and time.monotonic() < deadline:
+            server.close_unused()
             self.notify()
             server.look()
-            server.close_unused()
 
     def _bounds(self) -> Bounds:
         """Raise this process's limit on open files, and return the connection limits that it permits."""
@@ -57,11 +58,6 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, hard))
         connections = min(Bounds().connections, open_files // FILES_FOR_EACH)
         return Bounds(connections=connections, connections_per_address=connections // 4)
-
-    def _listener(self) -> Any:
-        (listener,) = self.sockets
-        listener.sock.setblocking(False)
-        return listener.sock
 
     def _receive_into(self, data_dir: Path) -> None:
         """Store incoming request bodies on the data disk, because /tmp may be in memory."""

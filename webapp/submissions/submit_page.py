@@ -68,7 +68,7 @@ def _accept_kept(slug: str, token: str) -> AcceptedUpload:
 
 
 @api.blueprint.post("/competitions/<slug>/submissions")
-@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes_file=SubmissionForm, keeps_key=True)
+@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes=SubmissionForm, keeps_key=True)
 def submit(slug: str) -> Any:
     """Submit a file to be checked and scored. A repeated `Idempotency-Key` returns 200."""
     accepted = _accept_sent(slug)
@@ -77,7 +77,7 @@ def submit(slug: str) -> Any:
 
 
 @api.blueprint.post("/competitions/<slug>/check")
-@operation(Scope.SUBMIT, answers=Checked, tag=TAG, takes_file=FileForm)
+@operation(Scope.SUBMIT, answers=Checked, tag=TAG, takes=FileForm)
 def check(slug: str) -> Checked:
     """Return all problems of a file without using a submission."""
     upload = uploads.arrived()

@@ -283,19 +283,17 @@ def test_required_factors_come_before_all_other_pages(make_arena):
 
 
 @pytest.mark.parametrize(
-    ("base_url", "reason"),
+    ("base_url", "is_offered"),
     [
-        (None, ""),
-        ("http://localhost", ""),
-        ("http://LocalHost:80/", ""),
-        ("http://localhost:9", "Passkeys only work at"),
-        ("http://board.example.org", "Passkeys require HTTPS and a host name, but the address"),
-        ("http://127.0.0.1", "Passkeys require HTTPS and a host name, but the address"),
+        (None, True),
+        ("http://localhost", True),
+        ("http://LocalHost:80/", True),
+        ("http://localhost:9", False),
+        ("http://board.example.org", False),
+        ("http://127.0.0.1", False),
     ],
 )
-def test_passkeys_are_offered_only_at_the_sites_own_secure_address(make_arena, base_url, reason):
+def test_passkeys_are_offered_only_at_the_sites_own_secure_address(make_arena, base_url, is_offered):
     arena = make_arena(base_url=base_url)
-    ann = arena.person("Ann")
-    assert ("data-passkey-create" in unlock(ann)) is (not reason)
-    assert reason in (page := ann.browser.get(FACTORS).text)
-    assert reason or "Passkeys" not in page.replace("Passkeys need JavaScript", "")
+    page = unlock(arena.person("Ann"))
+    assert ("data-passkey-create" in page, "Passkeys require HTTPS" in page) == (is_offered, not is_offered)
