@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.bias.prepared import as_vector, is_table, refuse_where
+from fairboard.bias.prepared import as_objects, as_vector, is_table, refuse_where
 from fairboard.built_in import DEFAULTS, PREDICTION, TARGET, BuiltIn, encoding_of, values_of
 from fairboard.classification import CLASSIFICATION, LOG_LOSS, mean
 from fairboard.groups import GroupedMetric, GroupRules
@@ -131,7 +131,7 @@ def score(
         data frame) contains the columns of a metric with several columns.
     groups : mapping of str to array_like, optional
         For the bias metric, the identities as in `bias_report`. For other metrics, columns of texts: each of
-        their values is a group, and an empty text is none.
+        their values is a group, unless it is missing or an empty text.
     classes : sequence of str, optional
         All classes in their order; by default, those of `y_true`, sorted by number or as texts. Required if
         the metric depends on the order of texts.
@@ -164,11 +164,13 @@ def score(
     """
     targets: Any = y_true
     columns = tuple(targets.keys()) if is_table(y_true) else ()
-    named = {group: np.asarray(values) for group, values in (groups or {}).items()}
+    given = dict({} if groups is None else groups)
+    named: dict[str, NDArray[Any]]
     if name == BiasMetric.name:
-        scored: Metric = BiasMetric(tuple(named), settings or MetricSettings())
-        named = {identity_column(each): as_vector(each, values) for each, values in named.items()}
+        scored: Metric = BiasMetric(tuple(given), settings or MetricSettings())
+        named = {identity_column(each): as_vector(each, values) for each, values in given.items()}
     else:
+        named = {each: _group_names(values) for each, values in given.items()}
         about = metric(name, Options(columns, classes=("0", "1"))).describe()
         kind = about.truth[0].kind
         if classes is None and kind is not ColumnKind.NUMBER:
@@ -181,8 +183,14 @@ def score(
     expected = about.truth[:1] if name == BiasMetric.name else about.truth
     truth = _columns(expected, y_true, classes or ()) | named
     predictions = _columns(about.predictions, y_score, classes or ())
-    (rows,) = {len(each) for each in (*truth.values(), *predictions.values())}
-    return scored.score(scored.prepare(truth, np.arange(rows)), scored.encode(predictions))
+    sizes = sorted({len(each) for each in (*truth.values(), *predictions.values())})
+    if len(sizes) > 1:
+        raise ValueError(f"All columns must have equally many values, not {' and '.join(map(str, sizes))}.")
+    return scored.score(scored.prepare(truth, np.arange(sizes[0])), scored.encode(predictions))
+
+
+def _group_names(values: ArrayLike) -> NDArray[Any]:
+    return np.array(["" if each is None else str(each) for each in as_objects(values)], object)
 
 
 def _columns(columns: Sequence[ColumnSpec], values: Any, classes: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -219,5 +227,10 @@ def classes_of(names: Collection[str]) -> list[str]:
 
 
 def _lists(values: Any, kind: ColumnKind) -> list[list[str]]:
-    """Return the classes of each row as texts."""
-    return [[str(each) for each in (row if kind is ColumnKind.CLASSES else [row])] for row in values]
+    """Return the classes of each row as texts; raise ValueError if the only class of a row is missing."""
+    if kind is ColumnKind.CLASSES:
+        return [[str(each) for each in row] for row in values]
+    objects = as_objects(values)
+    if None in objects:
+        raise ValueError(f"The class at position {objects.index(None)} is missing.")
+    return [[str(each)] for each in objects]

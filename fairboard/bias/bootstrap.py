@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_ranks
-from fairboard.bias.prepared import IndexArray, PreparedSplit, as_vector, prepare
+from fairboard.bias.prepared import IndexArray, PreparedSplit, as_objects, as_vector, prepare
 from fairboard.bias.reports import report
 from fairboard.bias.subgroups import CELLS
 from fairboard.measured import CONFIDENCE
@@ -103,11 +103,11 @@ def _drawing(rows: int, cluster: ArrayLike | None) -> Callable[[np.random.Genera
     """Return a function that draws rows, or clusters of rows, with replacement."""
     if cluster is None:
         return lambda rng: rng.integers(0, rows, rows)
-    clusters = np.asarray(cluster, object).tolist()
+    clusters = as_objects(cluster)
     if len(clusters) != rows:
         raise ValueError(f"`cluster` must have {rows} values, not {len(clusters)}.")
     numbers = dict[object, int]()
-    keys = (object() if each in (None, "") or each != each else each for each in clusters)
+    keys = (object() if each in (None, "") else each for each in clusters)
     codes = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     return lambda rng: np.concatenate([members[each] for each in rng.integers(0, len(members), len(members))])

@@ -236,6 +236,13 @@ def as_vector(
     return vector
 
 
+def as_objects(values: Any) -> list[Any]:
+    """Return values as a list, in which missing values are None."""
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy(object, na_value=None)
+    return [None if each != each else each for each in values]
+
+
 def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
     """Raise ValueError if any value is wrong, stating the number of errors and the first position."""
     count = int(np.count_nonzero(wrong))

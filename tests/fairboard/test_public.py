@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairboard
@@ -26,15 +27,13 @@ def test_values_of_every_kind_have_a_score(name, y_true, y_score, value):
 
 
 def test_groups_and_identities_have_values():
-    cities = {"city": ["Rome", "Rome", "Oslo", ""]}
-    found = fairboard.score("rmse", [1, 2, 3, 4], [1, 2, 5, 5], groups=cities)
+    cities = {"city": pd.Series(["Rome", "Rome", "Oslo", "", None, np.nan], dtype=object)}
+    found = fairboard.score("rmse", [1, 2, 3, 4, 4, 4], [1, 2, 5, 5, 5, 5], groups=cities)
     assert found.groups["city"] == {"Rome": {"rows": 2, "score": 0.0}, "Oslo": {"rows": 1, "score": 2.0}}
     assert found.to_frame()["value"].tolist() == [found.score, 2.0, 0.0]
     labels, predictions, cat = [1, 0, 1, 0], [0.9, 0.3, 0.4, 0.5], {"cat": [1, 1, None, 0]}
-    report = fairboard.bias_report(
-        labels, predictions, cat, settings=fairboard.MetricSettings(undefined="skip")
-    )
     settings = fairboard.MetricSettings(undefined="skip")
+    report = fairboard.bias_report(labels, predictions, cat, settings=settings)
     scored = fairboard.score("bias", labels, predictions, groups=cat, settings=settings)
     assert (scored.score, scored.terms["bpsn_auc"]) == (report.score, report.power_means["bpsn_auc"])
 
@@ -45,6 +44,7 @@ def test_groups_and_identities_have_values():
         (("unknown", [1], [1]), ValueError),
         (("log_loss", [0, 1], [0.5, 1.5]), ValueError),
         (("accuracy", ["ham", "spam"], ["ham", "eggs"]), ValueError),
+        (("accuracy", ["ham", None], ["ham", "None"]), ValueError),
         (("mean_rmse", {"a": [1]}, {"b": [1]}), ValueError),
         (("roc_auc", [1, 1], [0.5, 0.6]), UnsuitableTruth),
         (("multi_class_log_loss", ["a", "b"], {"a": [0, 1], "b": [0, 1]}), UnsuitablePredictions),
@@ -53,6 +53,8 @@ def test_groups_and_identities_have_values():
 def test_values_without_a_score_are_rejected(arguments, error):
     with pytest.raises(error):
         fairboard.score(*arguments)
+    with pytest.raises(ValueError, match="equally many values, not 1 and 2"):
+        fairboard.score("rmse", [1, 2], [1])
 
 
 def test_the_library_works_next_to_a_file_called_grader(tmp_path):
