@@ -69,6 +69,8 @@ def bias_bootstrap(
     """
     import pandas as pd
 
+    if samples < 1:
+        raise ValueError(f"`samples` must be at least 1, not {samples}.")
     chosen, split = settings or MetricSettings(), prepare(y_true, subgroups, settings=settings)
     files = [dense_ranks(as_vector("y_score", y_score, rows=split.rows, finite=True))]
     if baseline is not None:

@@ -72,6 +72,8 @@ def count_ranks(split: PreparedSplit, ranks: RankArray) -> PairCounts:
     # sum over the positive rows yields the Mann-Whitney U statistic, in which ties count as one half. The
     # cumulative sum of the number of rows at each rank is the number of rows at or below it. Twice this
     # number minus the number of rows at the rank is the doubled midrank.
+    if ranks.size != split.rows:
+        raise ValueError(f"`ranks` must have {split.rows} values, not {ranks.size}.")
     layout, at_rows = split.layout, ranks.astype(np.int64)
     at_positives = at_rows[layout.positive_rows]
     at = np.bincount(at_rows)

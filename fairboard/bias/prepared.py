@@ -269,9 +269,9 @@ def identities_from_text(
     texts : iterable of str
         Texts in a language that separates words. A value that is no text, such as NaN, mentions no identity.
     terms : mapping of str to collection of str, or collection of str
-        The terms of each identity; without a mapping, each term is an identity. A term matches whole words in
-        upper or lower case. A space matches any white space or a hyphen. Inflected forms, such as plurals, do
-        not match; list them as further terms.
+        The terms of each identity, or its only term; without a mapping, each term is an identity. A term
+        matches whole words in upper or lower case. A space matches any white space or a hyphen. Inflected
+        forms, such as plurals, do not match; list them as further terms.
 
     Returns
     -------
@@ -290,10 +290,10 @@ def identities_from_text(
     {'gay': array([ True, False, False]), 'male': array([ True, False,  True])}
     """
     lines = [_folded(text) if isinstance(text, str) else "" for text in texts]
-    named = terms if isinstance(terms, Mapping) else {term: [term] for term in terms}
+    named = terms if isinstance(terms, Mapping) else {term: term for term in terms}
     identities = {}
     for name, words in named.items():
-        parts = [_folded(word).split() for word in words]
+        parts = [_folded(word).split() for word in ([words] if isinstance(words, str) else words)]
         if not parts or not all(parts):
             raise ValueError(f"`terms[{name!r}]` must contain at least one term and no empty terms.")
         any_of = "|".join(r"[\s-]+".join(map(re.escape, each)) for each in parts)

@@ -27,6 +27,8 @@ def test_counts_of_every_split_equal_those_of_its_predictions(table):
         places = np.flatnonzero(usage == code)
         split = prepare(labels[places], {"cat": cat[places], "dog": dog[places]}, in_score=["dog"])
         assert count_ranks(split, ranks[places]) == count_pairs(split, y_score[places])
+        with pytest.raises(ValueError, match="`ranks` must have"):
+            count_ranks(split, np.append(ranks[places], 0))
 
 
 @given(st.one_of(st.lists(predictions, max_size=60), st.lists(st.integers(-9, 9).map(lambda n: n / 10))))

@@ -76,7 +76,7 @@ def test_unnamed_identities_and_invalid_options_are_rejected(subgroups, options,
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
 def test_missing_texts_mention_no_identity(missing):
-    found = identities_from_text(["nan cat", missing, "none"], ["cat", "nan", "none"])
+    found = identities_from_text(["nan cat", missing, "none"], {"cat": "cat", "nan": ["nan"], "none": "none"})
     assert [each.tolist() for each in found.values()] == [
         [True, False, False],
         [True, False, False],
