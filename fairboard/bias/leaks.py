@@ -7,8 +7,7 @@ such a leak: `id % 2` does not increase with the id.
 
 import enum
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,37 +31,28 @@ class Verdict(enum.StrEnum):
     LEAK = "leak"
 
 
-def by_chance(standard_error: float) -> str:
-    """Describe the AUCs expected by chance, within two standard errors, such as ``0.5 ± 0.041``."""
-    within = 2 * standard_error
-    return f"0.5 ± {within:.3f}" if within < 0.5 else "any AUC, because there are too few rows"
-
-
-@dataclass(frozen=True, slots=True)
-class Leak:
-    """A measure of how well a visible value predicts a hidden value.
-
-    `standard_error` is that of the AUC of an uninformative value.
-    """
+class Leak(NamedTuple):
+    """How well a visible value predicts a hidden one; `chance` describes the AUCs expected by chance."""
 
     auc: float
-    standard_error: float
+    chance: str
     verdict: Verdict
 
-    @classmethod
-    def of(cls, auc: float, standard_error: float, doubt: float) -> "Leak":
-        """Return the leak with its verdict; `doubt` is the margin for random deviations.
 
-        The verdict is a leak if the AUC is more than 0.05 plus the margin away from 1/2. It is noteworthy if
-        the AUC is more than the margin and more than 0.02 away from 1/2. These limits avoid false alarms if
-        cells are small or comparisons numerous.
-        """
-        distance, verdict = abs(auc - 0.5), Verdict.CLEAN
-        if distance - doubt > TOLERANCE:
-            verdict = Verdict.LEAK
-        elif distance > max(NOTEWORTHY, doubt):
-            verdict = Verdict.NOTEWORTHY
-        return cls(auc, standard_error, verdict)
+def _leak(auc: float, standard_error: float, doubt: float) -> Leak:
+    """Return the leak, given the standard error of the AUC of an uninformative value.
+
+    The verdict is a leak if the AUC is more than 0.05 plus `doubt`, the margin for random deviations, away
+    from 1/2. It is noteworthy if the AUC is more than the margin and more than 0.02 away from 1/2. These
+    limits avoid false alarms if cells are small or comparisons numerous.
+    """
+    distance, within, verdict = abs(auc - 0.5), 2 * standard_error, Verdict.CLEAN
+    if distance - doubt > TOLERANCE:
+        verdict = Verdict.LEAK
+    elif distance > max(NOTEWORTHY, doubt):
+        verdict = Verdict.NOTEWORTHY
+    chance = f"0.5 ± {within:.3f}" if within < 0.5 else "any AUC, because there are too few rows"
+    return Leak(auc, chance, verdict)
 
 
 def order_leak(values: ArrayLike, hidden: BoolArray) -> Leak | None:
@@ -73,7 +63,7 @@ def order_leak(values: ArrayLike, hidden: BoolArray) -> Leak | None:
     """
     ranks = np.unique(values, return_inverse=True)[1]  # float64 cannot tell long ids apart
     auc, error = bias_report(hidden, ranks, {}).overall_auc, _standard_error(hidden)
-    return None if auc is None else Leak.of(auc, error, CERTAINTY * error)
+    return None if auc is None else _leak(auc, error, CERTAINTY * error)
 
 
 def group_leak(groups: NDArray[np.integer[Any]], hidden: BoolArray) -> Leak | None:
@@ -97,7 +87,7 @@ def group_leak(groups: NDArray[np.integer[Any]], hidden: BoolArray) -> Leak | No
     if auc is None or not freedom:
         return None
     bound = freedom + 2 * math.sqrt(freedom * GROUPS_DOUBT) + 2 * GROUPS_DOUBT
-    return Leak.of(auc, error * math.sqrt(freedom), math.sqrt(bound) * error)
+    return _leak(auc, error * math.sqrt(freedom), math.sqrt(bound) * error)
 
 
 def _standard_error(hidden: BoolArray) -> float:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.bias.leaks import Leak, Verdict, by_chance, group_leak, order_leak
+from fairboard.bias.leaks import Verdict, group_leak, order_leak
 from grader.files import PublicTable, RowIds
 from grader.services.competitions import settings_warnings
 from grader.services.solutions.truth import IGNORED, PUBLIC
@@ -112,7 +112,7 @@ def leaks(
         for subject, values in chain(hidden, of_identities):
             leak = order_leak(seen.values, values)
             if leak and (subject in (LABEL, USAGE) or leak.verdict is not Verdict.CLEAN):
-                yield _leak(seen.name, subject, leak)
+                yield {"visible": seen.name, "hidden": subject, **leak._asdict()}
         for subject, values in hidden:
             moduli = MODULI if seen.are_integers else ()
             of_all = [(modulus, group_leak(seen.values % modulus, values)) for modulus in moduli]
@@ -121,18 +121,8 @@ def leaks(
             ]
             if worst:
                 modulus, leak = max(worst, key=lambda each: round(each[1].auc, 2))
-                yield _leak(f"{seen.name} modulo {modulus}", subject, leak)
-
-
-def _leak(visible: str, hidden: str, leak: Leak) -> dict[str, Any]:
-    return {
-        "visible": visible,
-        "hidden": hidden,
-        "auc": leak.auc,
-        "error": leak.standard_error,
-        "chance": by_chance(leak.standard_error),
-        "verdict": leak.verdict.value,
-    }
+                name = f"{seen.name} modulo {modulus}"
+                yield {"visible": name, "hidden": subject, **leak._asdict()}
 
 
 def findings(
