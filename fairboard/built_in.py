@@ -154,12 +154,6 @@ class ClassCounts(NamedTuple):
     predicted: list[int]
     correct: list[int]
 
-    @classmethod
-    def of(cls, counts: NDArray[np.int64]) -> "ClassCounts":
-        """Return the counts with their sums."""
-        sums = counts.sum(axis=1), counts.sum(axis=0), counts.diagonal()
-        return cls(counts, *(each.tolist() for each in sums))
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClassMetric(BuiltIn):
@@ -189,7 +183,8 @@ class ClassMetric(BuiltIn):
         classes = len(self.options.classes)
         cells = prepared.data.astype(np.int64) * classes + encoded[prepared.rows]
         counts = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
-        values = dict(self.values(ClassCounts.of(counts), self.options))
+        sums = counts.sum(axis=1), counts.sum(axis=0), counts.diagonal()
+        values = dict(self.values(ClassCounts(counts, *(each.tolist() for each in sums)), self.options))
         return MetricResult(values.pop("score"), values, {"cells": counts.tolist()})
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from decimal import Decimal, localcontext
+from decimal import localcontext
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_pairs
 from fairboard.bias.prepared import prepare
-from fairboard.bias.score import EXACT, exact_mean, exact_score, rounded
+from fairboard.bias.score import EXACT, means_and_score
 from fairboard.bias.subgroups import (
     BIAS_AUCS,
     CELLS,
@@ -192,17 +192,14 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
     cells = [comparisons(counts, identity) for identity in counts.identities]
     scored = [cell for cell, identity in zip(cells, counts.identities, strict=True) if identity.in_score]
     with localcontext(EXACT):
-        means: dict[str, Decimal | None] = {
-            name: exact_mean([cell[name].exact_auc for cell in scored], settings) for name in BIAS_AUCS
-        }
-        terms = {"overall_auc": overall.exact_auc, **means}
-    score = exact_score(terms, settings)
+        aucs = {name: [cell[name].exact_auc for cell in scored] for name in BIAS_AUCS}
+        means, score = means_and_score(overall.exact_auc, aucs, settings)
     return BiasReport(
         rows=counts.rows,
         positives=counts.positives,
-        score=rounded(score),
+        score=score,
         overall_auc=overall.auc,
-        power_means={name: rounded(means[name]) for name in BIAS_AUCS},
+        power_means=means,
         subgroups=tuple(map(_subgroup, counts.identities, cells)),
         undefined=tuple(_undefined(counts, overall, cells)),
     )

@@ -161,6 +161,11 @@ def exact_score(terms: Mapping[str, Decimal | None], settings: MetricSettings) -
         return total / sum(exact.values())
 
 
-def rounded(value: Decimal | None) -> float | None:
-    """Return the nearest float64."""
-    return None if value is None else float(value)
+def means_and_score(
+    overall: Decimal | None, aucs: Mapping[str, Sequence[Decimal | None]], settings: MetricSettings
+) -> tuple[dict[str, float | None], float | None]:
+    """Return the power means of the AUCs of the identities by name, and the score, each rounded once."""
+    means = {name: exact_mean(values, settings) for name, values in aucs.items()}
+    score = exact_score({"overall_auc": overall, **means}, settings)
+    rounded = {name: None if mean is None else float(mean) for name, mean in means.items()}
+    return rounded, None if score is None else float(score)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from fairboard.bias.analysis.data import Data, Predictions, by_label, count
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.reports import bias_report
-from fairboard.bias.score import exact_mean, exact_score, rounded
+from fairboard.bias.score import means_and_score
 from fairboard.bias.subgroups import BIAS_AUCS
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
@@ -144,11 +144,8 @@ def power_effect(
     overall = None if overall_auc is None or pd.isna(overall_auc) else Decimal(overall_auc)
     for power in map(float, powers):
         chosen = replace(settings or MetricSettings(), power=power)
-        means: dict[str, Decimal | None] = {
-            cell: exact_mean(values, chosen) for cell, values in columns.items()
-        }
-        score = exact_score({"overall_auc": overall, **means}, chosen)
-        lines[power] = {**{cell: rounded(mean) for cell, mean in means.items()}, "score": rounded(score)}
+        means, score = means_and_score(overall, columns, chosen)
+        lines[power] = {**means, "score": score}
     return pd.DataFrame.from_dict(lines, orient="index", dtype=float).rename_axis("power")
 
 
