@@ -137,7 +137,7 @@ def megabytes(size: int) -> str:
     """Format a size in bytes for display, such as ``61.3 MB``, ``50 MB`` or ``812 bytes``."""
     if size < 10_000:
         return f"{size:,} bytes"
-    return f"{size / 1_000_000:.1f}".removesuffix(".0") + " MB"
+    return f"{size / 1_000_000:,.1f}".removesuffix(".0") + " MB"
 
 
 def safe(text: str) -> str:

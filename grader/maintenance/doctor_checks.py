@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from sqlalchemy import func, select, text
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -16,18 +16,17 @@ from grader.maintenance import schema
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import Mail, Submission, SubmissionStatus
 from grader.sandbox import layers
-from grader.services.site import backup_runs, monitoring, outbox
+from grader.services.site import backup_runs, monitoring
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_queue import HealthSign
 from grader.settings import PREFIX, HostMetrics, Settings
 from grader.storage import blobs, disk, stores
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
-from grader.text import counted
+from grader.text import counted, listed, megabytes
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SHORTEST_SECRET = 32
-SHOWN = 5
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
 BACKUP_PATIENCE = timedelta(hours=1)
@@ -88,7 +87,7 @@ def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def of_rights(settings: Settings) -> Iterator[DoctorFinding]:
-    """Check that the data folder is private and belongs to this user."""
+    """Check that other users cannot read the data folder and the secret key."""
     folder = settings.data_dir
     for path in (folder, folder / "secret_key"):
         if path.exists() and path.stat().st_mode & 0o077:
@@ -105,13 +104,9 @@ def of_disks(settings: Settings) -> Iterator[DoctorFinding]:
     )
     for folder in disk.folders(settings):
         free = disk.free_bytes(folder)
-        what = f"{folder} has {_megabytes(free)} of free space; the reserve is {_megabytes(reserve)}."
-        if free < 2 * reserve:
-            yield DoctorFinding(
-                Urgency.ALARM if free < reserve else Urgency.WARNING, "disk", f"{what} {advice}"
-            )
-        else:
-            yield ok("disk", what)
+        finding = alarm if free < reserve else warning if free < 2 * reserve else ok
+        what = f"{folder} has {megabytes(free)} of free space; the reserve is {megabytes(reserve)}."
+        yield finding("disk", what if finding is ok else f"{what} {advice}")
 
 
 def of_tables(database: Database) -> Iterator[DoctorFinding]:
@@ -142,7 +137,7 @@ def of_tables(database: Database) -> Iterator[DoctorFinding]:
 
 def of_storage(settings: Settings, storage: Storage) -> Iterator[DoctorFinding]:
     """Check that the storage is writable and readable; in a local folder, write nothing."""
-    reason = ""
+    reason = None
     if local := disk.folders(settings)[1:]:
         place = disk.existing(local[0])
         if not (place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK)):
@@ -152,8 +147,8 @@ def of_storage(settings: Settings, storage: Storage) -> Iterator[DoctorFinding]:
             probe = storage.put(_PROBE)
             storage.read(probe.sha256)
             storage.delete(probe.sha256)
-        except Exception as error:  # the exception type depends on the storage
-            reason = str(error) if isinstance(error, StorageUnavailable) else f"{error}."
+        except StorageUnavailable as error:
+            reason = str(error)
     if reason:
         yield alarm(
             "storage",
@@ -164,26 +159,30 @@ def of_storage(settings: Settings, storage: Storage) -> Iterator[DoctorFinding]:
 
 def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[DoctorFinding]:
     """Check that the storage has all required blobs; with `read_all`, also read them completely."""
-    listed, missing = blobs.check(database, storage)
-    stored = {blob.sha256 for blob in listed}
+    stored, missing = blobs.check(database, storage)
     with database.read() as session:
         required = blobs.required(session)
-        orphans = blobs.orphans(session, listed=listed, now=db.now(session))
+        orphans = blobs.orphans(session, listed=stored, now=db.now(session))
+    damaged = []
+    for sha256 in sorted(required.intersection(blob.sha256 for blob in stored) if read_all else ()):
+        try:
+            stores.verify(storage, sha256)
+        except (BlobDamaged, BlobMissing):
+            damaged.append(sha256)
+    advice = "Restore them from a backup."
     if missing:
-        rows = ", ".join(f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing[:SHOWN])
-        more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
-        yield alarm("storage", f"Rows refer to missing blobs: {rows}{more}. Restore them from a backup.")
-    damaged = [each for each in sorted(required & stored) if read_all and _is_damaged(storage, each)]
+        rows = listed([f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing])
+        yield alarm("storage", f"Rows refer to missing blobs: {rows}. {advice}")
     if damaged:
-        names = ", ".join(damaged[:SHOWN])
-        yield alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
+        yield alarm("storage", f"{len(damaged):,} blobs are damaged: {listed(damaged)}. {advice}")
     if not missing and not damaged:
         how = ", and all of them are readable" if read_all else ""
         yield ok("storage", f"The storage contains all {len(required):,} required blobs{how}.")
     if orphans:
-        size = sum(blob.size for blob in orphans)
-        what = f"{len(orphans):,} blobs ({_megabytes(size)})"
-        yield ok("storage", f"{what} are unreferenced and will be deleted within a day.")
+        what = (
+            f"{counted(len(orphans), 'unreferenced blob')} ({megabytes(sum(blob.size for blob in orphans))})"
+        )
+        yield ok("storage", f"Within a day, {what} will be deleted.")
 
 
 def of_scoring(session: Session) -> Iterator[DoctorFinding]:
@@ -207,11 +206,11 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
         .order_by(Submission.id)
     ).all()
     if failed:
-        named = ", ".join(f"#{each}" for each in failed[:SHOWN])
         yield warning(
             "scoring",
-            f"{len(failed):,} submissions failed because of a server error: {named}. Their pages show the "
-            "incident number; find it in the log. To retry them, open the competition's Submissions page.",
+            f"Submissions failed because of a server error: {listed([f'#{each}' for each in failed])}. Their "
+            "pages show the incident number; find it in the log. To retry them, open the competition's "
+            "Submissions page.",
         )
 
 
@@ -225,19 +224,14 @@ def of_queues(session: Session) -> DoctorFinding:
 def of_mail(session: Session) -> Iterator[DoctorFinding]:
     """Check the mail outbox for e-mails that could not be sent."""
     now = db.now(session)
-    count, oldest = session.execute(
-        select(func.count(), func.min(Mail.created_at)).where(
-            Mail.sent_at.is_(None), Mail.created_at > now - outbox.GIVEN_UP_AFTER, Mail.attempt_count > 0
-        )
-    ).one()
-    if count and now - oldest > MAIL_PATIENCE:
-        error = session.scalar(
-            select(Mail.error).where(Mail.sent_at.is_(None), Mail.error.is_not(None)).order_by(Mail.id.desc())
-        )
+    _, oldest = monitoring.mails(session, now)
+    if oldest is not None and now - oldest > MAIL_PATIENCE:
+        failed = select(Mail.error).where(Mail.sent_at.is_(None), Mail.error.is_not(None))
+        error = session.scalar(failed.order_by(Mail.id.desc())) or "no response"
         yield warning(
             "e-mail",
-            f"{count:,} e-mails could not be sent, the oldest for {_age(now - oldest)}: "
-            f"{error or 'no response'}. Correct {PREFIX}SMTP_*; the e-mails are then sent automatically.",
+            f"The oldest unsent e-mail has been waiting for {_age(now - oldest)}: {error}. "
+            f"Correct {PREFIX}SMTP_*; the e-mails are then sent automatically.",
         )
     else:
         yield ok("e-mail", "No e-mails are overdue.")
@@ -261,18 +255,6 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
         yield alarm("backup", f"{state} The sweeper should make one. Check that it is running.")
     else:
         yield ok("backup", f"{state} A backup is in progress." if unfinished else state)
-
-
-def _is_damaged(storage: Storage, sha256: str) -> bool:
-    try:
-        stores.verify(storage, sha256)
-    except (BlobDamaged, BlobMissing):
-        return True
-    return False
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.0f} MB"
 
 
 def _age(age: timedelta) -> str:

@@ -5,7 +5,7 @@ nothing that they use and never waits long for a table lock.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -31,8 +31,23 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 
 def upgrade(database: Database) -> None:
-    """Upgrade the tables; concurrent upgrades wait for each other; raise OrganizerRefusal."""
-    _migrate(database, upgrade_within)
+    """Upgrade the tables; concurrent upgrades wait for each other; raise OrganizerRefusal.
+
+    Retries while other transactions hold a lock on a table.
+    """
+    for _ in range(TRIES):
+        try:
+            with migrating(database) as connection:
+                return upgrade_within(connection)
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+                raise
+        time.sleep(PAUSE_SECONDS)
+    message = (
+        f"The tables could not be changed because other transactions locked them during all {TRIES} "
+        "attempts. Nothing was changed. Try again when no long query or backup is running."
+    )
+    raise OrganizerRefusal("tables_in_use", ErrorKind.CONFLICT, message)
 
 
 def upgrade_within(connection: Connection) -> None:
@@ -41,19 +56,11 @@ def upgrade_within(connection: Connection) -> None:
     _run("upgrade", connection, "head")
 
 
-def downgrade(database: Database, revision: str) -> None:
-    """Downgrade the tables to `revision`, or remove them with "base"; raise OrganizerRefusal."""
-    _migrate(database, lambda connection: _run("downgrade", connection, revision))
-
-
 def mark_restore(database: Database) -> None:
     """Remove all tables; until `rebuild` has been committed, no process accepts the database."""
-
-    def mark(connection: Connection) -> None:
+    with migrating(database) as connection:
         rebuild(connection, None)
         connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": RESTORING})
-
-    _migrate(database, mark)
 
 
 def rebuild(connection: Connection, revision: str | None) -> None:
@@ -141,23 +148,6 @@ def migrating(database: Database) -> Iterator[Connection]:
         finally:
             if sqlite:
                 driver.execute("PRAGMA foreign_keys = ON")
-
-
-def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
-    """Make a change in one transaction; retry while other transactions hold a lock on a table."""
-    for _ in range(TRIES):
-        try:
-            with migrating(database) as connection:
-                return change(connection)
-        except OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
-                raise
-        time.sleep(PAUSE_SECONDS)
-    message = (
-        f"The tables could not be changed because other transactions locked them during all {TRIES} "
-        "attempts. Nothing was changed. Try again when no long query or backup is running."
-    )
-    raise OrganizerRefusal("tables_in_use", ErrorKind.CONFLICT, message)
 
 
 def _revision(connection: Connection) -> str | None:

@@ -114,7 +114,7 @@ def test_the_doctor_lists_orphans_and_deletes_them_only_with_the_option(admin, s
     service.competition()
     old = service.storage.put(b"old").sha256
     os.utime(next((service.settings.data_dir / "blobs").rglob(old)), (0, 0))
-    assert "1 blobs (0 MB) are unreferenced" in admin("doctor").stdout
+    assert "1 unreferenced blob (3 bytes) will" in admin("doctor").stdout
     assert service.storage.exists(old)
     assert "Deleted: 1 blob (3 bytes)." in admin("doctor", "--delete-orphans").stderr
     assert not service.storage.exists(old)
