@@ -4,11 +4,8 @@ A target contains two blob storages, `objects` and `backups`. A record is writte
 that its backup needs. Content that several backups need is stored once.
 """
 
-import gzip
-import zlib
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
 
 from pydantic import AwareDatetime, BaseModel, PrivateAttr, ValidationError
 
@@ -86,11 +83,10 @@ class Store:
         records, problems = [], []
         for blob in self._records.blobs():
             try:
-                content = gzip.decompress(self._records.read(blob.sha256))
-                record = Record.model_validate_json(content)
+                record = Record.model_validate_json(self._records.read(blob.sha256))
             except BlobMissing:  # deleted since it was listed
                 continue
-            except (BlobDamaged, OSError, EOFError, zlib.error, ValidationError):
+            except (BlobDamaged, ValidationError):
                 problems.append(
                     f"The record {blob.sha256[:9]} is damaged, or another version of Fairboard created it."
                 )
@@ -101,8 +97,7 @@ class Store:
 
     def add_record(self, record: Record) -> None:
         """Make a backup complete."""
-        content = gzip.compress(record.model_dump_json().encode(), mtime=0)
-        record._sha256 = self._records.put(content).sha256
+        record._sha256 = self._records.put(record.model_dump_json().encode()).sha256
 
     def delete_record(self, record: Record) -> None:
         """Delete a backup; its objects remain."""
@@ -111,10 +106,7 @@ class Store:
 
 def is_in_storage(settings: Settings, target: str) -> bool:
     """Return whether a target is in the folder or prefix of the blob storage."""
-    places = []
-    for url in (settings.storage(), target):
-        parts = urlsplit(url)
-        if parts.scheme != "s3":
-            url = str(Path(unquote(parts.path) if parts.scheme else url).resolve())
-        places.append(f"{url.rstrip('/')}/")
-    return places[1].startswith(places[0])
+    folder = next(iter(disk.folders(settings)[1:]), None)
+    if folder is None or target.startswith("s3://"):
+        return f"{target}/".startswith(f"{settings.storage().rstrip('/')}/")
+    return Path(target).resolve().is_relative_to(folder.resolve())

@@ -7,13 +7,11 @@ again. Secret settings are not included. The cache is not included.
 import hashlib
 import hmac
 import logging
-import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
-from pathlib import Path
 
 from pydantic import SecretStr
 from sqlalchemy import func, select, update
@@ -42,8 +40,7 @@ from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk, stores
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
-AUTOMATIC_FOLDER = "backups"  # relative to the data folder
-KEPT_COPIES = 2  # of those before upgrades
+UPGRADES_FOLDER = "backups/before-upgrades"  # relative to the data folder
 WITHOUT_KEY = (
     "Without it, authenticator apps stop working, and corrected solutions that have no Usage column are "
     "split differently."
@@ -169,8 +166,8 @@ def _copy_blobs(
 def prune(store: Store, *, keep: timedelta, now: datetime) -> None:
     """Delete backups older than `keep` and unneeded objects; always keep the last complete backup.
 
-    Callers must hold the lock of backups. If a record is unreadable, nothing is deleted, because it may list
-    any object.
+    A backup in progress fails if its objects are deleted, so callers should hold the lock of backups. If a
+    record is unreadable, nothing is deleted, because it may list any object.
     """
     records, problems = store.records()
     if problems:
@@ -188,16 +185,13 @@ def prune(store: Store, *, keep: timedelta, now: datetime) -> None:
         reach("prune.after_object")
 
 
-def copy_before_upgrade(settings: Settings, database: Database) -> Path:
-    """Copy the database without blobs, delete all but the last such copies, and return the folder."""
+def copy_before_upgrade(settings: Settings, database: Database) -> str:
+    """Copy the database without blobs, delete old such copies, and return their folder."""
     schema.require_known(schema.current(database))
-    with database.read() as session:
-        name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
-    copies = settings.data_dir.absolute() / AUTOMATIC_FOLDER
-    make(settings, database, None, Store(str(copies / name)))
-    for copy in sorted(copies.glob("before-*-*"), key=lambda each: each.name.split("-")[-1])[:-KEPT_COPIES]:
-        shutil.rmtree(copy)
-    return copies / name
+    store = Store(str(settings.data_dir.absolute() / UPGRADES_FOLDER))
+    copy = make(settings, database, None, store).record
+    prune(store, keep=timedelta(days=settings.backup_keep_days), now=copy.made_at)
+    return store.target
 
 
 def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) -> int:

@@ -4,7 +4,7 @@ import enum
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from sqlalchemy import select, text
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.db import Database
 from grader.maintenance import schema
-from grader.maintenance.backups import AUTOMATIC_FOLDER
+from grader.maintenance.backups import UPGRADES_FOLDER
 from grader.models import Mail, Submission, SubmissionStatus
 from grader.sandbox import layers
 from grader.services.site import backup_runs, monitoring
@@ -27,7 +27,6 @@ from grader.text import counted, listed, megabytes
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SHORTEST_SECRET = 32
-CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
 BACKUP_PATIENCE = timedelta(hours=1)
 _PROBE = b"Written by `fairboard doctor` to test the storage.\n"
@@ -98,8 +97,8 @@ def of_disks(settings: Settings) -> Iterator[DoctorFinding]:
     """Check the free space of each disk; if there is too little, list deletable files."""
     reserve = settings.disk_reserve_mb * 1_000_000
     advice = (
-        f"Uploads need the reserve. You can delete {settings.cache()}, whose files are recomputed, "
-        f"old backups in {settings.data_dir.absolute() / AUTOMATIC_FOLDER}, and unreferenced blobs with "
+        f"Uploads need the reserve. You can delete {settings.cache()}, whose files are recomputed, copies of "
+        f"the database in {settings.data_dir.absolute() / UPGRADES_FOLDER}, and unreferenced blobs with "
         "`fairboard doctor --delete-orphans`."
     )
     for folder in disk.folders(settings):
@@ -110,7 +109,7 @@ def of_disks(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def of_tables(database: Database) -> Iterator[DoctorFinding]:
-    """Check the database's schema, integrity, durability and clock; raise database errors."""
+    """Check the database's schema, integrity and durability; raise database errors."""
     current = schema.current(database)
     if current != schema.head():
         yield alarm("database", schema.difference(current))
@@ -124,15 +123,8 @@ def of_tables(database: Database) -> Iterator[DoctorFinding]:
             advice = "PostgreSQL may lose accepted submissions if its machine crashes. Turn on"
             problem = f"{advice} {', '.join(off)} in postgresql.conf." if off else ""
         yield alarm("database", problem) if problem else ok("database", "The database is undamaged.")
-        ahead = db.now(session) - datetime.now(UTC)
     with database.write() as session:  # this fails on a read-only database
         session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
-    if abs(ahead) > CLOCK_TOLERANCE:
-        yield warning(
-            "clock",
-            f"The database's clock differs from this machine's clock by {ahead.total_seconds():+.0f} s. "
-            "Deadlines use the database's clock. Synchronize both with NTP (timedatectl set-ntp true).",
-        )
 
 
 def of_storage(settings: Settings, storage: Storage) -> Iterator[DoctorFinding]:
@@ -196,10 +188,9 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
             f"Scoring has stopped: a job has been waiting for {_age(now - overdue_since)}. "
             "Start `fairboard serve`, or the workers and the sweeper. If they are running, read their logs.",
         )
-    elif oldest is not None:
-        yield ok("scoring", f"The oldest pending submission has been waiting for {_age(now - oldest)}.")
     else:
-        yield ok("scoring", "No submission is waiting.")
+        waits = f"The oldest pending submission has been waiting for {_age(now - oldest)}." if oldest else ""
+        yield ok("scoring", waits or "No submission is waiting.")
     failed = session.scalars(
         select(Submission.id)
         .where(Submission.status == SubmissionStatus.FAILED, Submission.incident.is_not(None))

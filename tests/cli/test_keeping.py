@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -30,17 +29,13 @@ def older(settings, database, next_migration):
 
 
 def test_migrate_backs_older_tables_up_and_reports_both_steps(admin, older, settings):
-    copies = settings.data_dir / "backups"
-    for name in ("before-0003-20250101T000000", "before-0002-20260101T000000", "mine"):
-        (copies / name).mkdir(parents=True)
+    other = settings.data_dir / "backups" / "mine"
+    other.mkdir(parents=True)
     result = admin("migrate")
     assert result.exit_code == 0, result.output
     said = re.search(rf"older schema \({OLDER}\)\. A backup is in (\S+)\.\n", result.stdout)
     _, record = backups.open_backup(said[1])
-    assert (record.revision, record.blobs) == (OLDER, {})
-    assert {each.name for each in copies.iterdir()} == {
-        *("mine", "before-0002-20260101T000000", Path(said[1]).name)
-    }
+    assert (record.revision, record.blobs, other.is_dir()) == (OLDER, {}, True)
     assert result.stdout.endswith(f"Upgraded the database schema from {OLDER} to {schema.head()}.\n")
     first, second = (admin("migrate", "--for-serve").stdout for _ in range(2))
     assert first.startswith("/setup/") and second.startswith("/setup/") and first != second
