@@ -66,7 +66,6 @@ SECTIONS = {
         "backup": CliEntry("maintenance", "Create, list, verify and restore backups."),
         "restore": CliEntry("maintenance", "Restore a backup into an empty installation."),
     },
-    "Shell": {"completion": CliEntry("group", "Print the shell completion script.")},
 }
 
 

@@ -1,18 +1,17 @@
-"""Command groups: lazy imports, exit codes for errors, shell completion.
+"""Command groups: lazy imports and exit codes for errors.
 
-Exit code 2 means that a file was rejected. Usage errors, for which click uses 2, therefore exit with 1. The
-table in docs/client.md lists all codes.
+The table in docs/client.md lists all exit codes.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
-from click.shell_completion import shell_complete
 
 from grader.errors import FairboardError
 from grader.text import not_installed
@@ -21,6 +20,7 @@ REJECTED = 2
 UNMET = 6  # `score --require`
 SITE = "FAIRBOARD_SITE"
 WHOLE = 200  # characters; longer than any first sentence
+click.UsageError.exit_code = 1  # click uses 2, which is the code of a rejected file
 
 
 @dataclass(frozen=True)
@@ -87,49 +87,31 @@ class CommandGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), text) for name, text in lines.items()])
 
-    def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with _exit_codes():
-            return super().make_context(*args, **options)
-
     def invoke(self, ctx: click.Context) -> Any:
         # Commands of the client also import modules of the server for a site on this machine.
-        with _exit_codes(), _needing("server", ctx):
+        with _needing("server", ctx):
             return super().invoke(ctx)
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command and exit; errors that are no usage errors are printed without a traceback."""
+        try:
+            super().main(*args, **options)
+        except FairboardError as error:
+            # This import loads NumPy, which usage errors do not need.
+            from grader.files.reading.problems import FileRejected
 
-@contextmanager
-def _exit_codes() -> Iterator[None]:
-    try:
-        yield
-    except click.UsageError as error:
-        error.show()
-        raise click.exceptions.Exit(1) from error
-    except FairboardError as error:
-        # This import loads NumPy, which usage errors do not need.
-        from grader.files.reading.problems import FileRejected
-
-        if not isinstance(error, FileRejected):
-            raise click.ClickException(error.message) from error
-        click.echo(f"The {error.file} is rejected:", err=True)
-        for problem in error.problems:
-            click.echo(f"- {problem.message}", err=True)
-        raise click.exceptions.Exit(REJECTED) from error
-    except OSError as error:
-        if error.filename is None:
-            raise
-        raise click.ClickException(f"{error.filename}: {error.strerror}.") from error
+            if not isinstance(error, FileRejected):
+                _fail(error.message)
+            click.echo(f"The {error.file} is rejected:", err=True)
+            for problem in error.problems:
+                click.echo(f"- {problem.message}", err=True)
+            sys.exit(REJECTED)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            _fail(f"{error.filename}: {error.strerror}.")
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
-@click.pass_context
-def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script of `fairboard` for SHELL.
-
-    \b
-    fairboard completion bash > ~/.local/share/bash-completion/completions/fairboard
-    fairboard completion zsh > ~/.zfunc/_fairboard
-    fairboard completion fish > ~/.config/fish/completions/fairboard.fish
-    """
-    root = context.find_root().command
-    shell_complete(root, {}, "fairboard", "_FAIRBOARD_COMPLETE", f"{shell}_source")
+def _fail(message: str) -> NoReturn:
+    click.ClickException(message).show()
+    sys.exit(1)

@@ -169,9 +169,6 @@ def restore(target: str | None, name: str | None) -> None:
     click.echo("\n".join(lines))
 
 
-backup.add_command(restore)
-
-
 def _chosen(target: str | None, settings: Settings) -> str:
     if target is None and settings.backup_target is None:
         raise click.ClickException(f"Specify a folder or a bucket, or set {PREFIX}BACKUP_TARGET.")

@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from fairboard import MetricSettings, UndefinedPolicy, Weights
+    from fairboard import MetricSettings, Weights
     from grader.files import ColumnRole
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -209,19 +209,17 @@ def undefined_option(default: str) -> Callable[[Command], Command]:
     )
 
 
-def metric_settings(
-    power: float, weights: "Weights", threshold: float, undefined: "UndefinedPolicy" = "error"
-) -> "MetricSettings":
-    """Return the metric settings; raise UsageError for an invalid value."""
+def metric_settings(options: Mapping[str, Any]) -> "MetricSettings":
+    """Return the metric settings in a command's options; raise UsageError for an invalid value."""
     from fairboard import MetricSettings
 
     try:
         return MetricSettings(
-            power=power,
-            weights=weights,
-            label_threshold=threshold,
-            identity_threshold=threshold,
-            undefined=undefined,
+            power=options["power"],
+            weights=options["weights"],
+            label_threshold=options["threshold"],
+            identity_threshold=options["threshold"],
+            undefined=options.get("undefined", "error"),
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error

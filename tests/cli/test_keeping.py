@@ -81,7 +81,7 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "other"))
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
     monkeypatch.setenv("FAIRBOARD_SECRET_KEY", "another key")
-    restored = admin("backup", "restore")
+    restored = admin("restore")
     assert restored.exit_code == 0, restored.output
     assert re.match(rf"Restored the state as of \S+: 5 blobs, schema {schema.head()}\.", restored.stdout)
     assert "copy that key into FAIRBOARD_SECRET_KEY." in restored.stdout

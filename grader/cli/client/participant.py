@@ -194,15 +194,14 @@ def _selection(selection: Json | None) -> list[str]:
     show_default=True,
     help="The number of rows to show.",
 )
-@click.option("--all", "is_whole", is_flag=True, help="Show all rows.")
 @competition_option
 @participants
 def leaderboard(
-    client: Client, private: bool, search: str | None, division: str | None, rows: int, is_whole: bool
+    client: Client, private: bool, search: str | None, division: str | None, rows: int
 ) -> CommandOutput:
     """Print the leaderboard; if your row is not included, it is added at the end."""
-    split, most = "private" if private else "public", None if is_whole else rows
-    board = client.leaderboard(split=split, search=search, division=division, most=most)
+    split = "private" if private else "public"
+    board = client.leaderboard(split=split, search=search, division=division, most=rows)
     if search is not None and not board.rows:
         return CommandOutput(board, [], [f"No team name contains {search!r}."])
     own = [board["own"]] if board["own"] and search is None and board["own"] not in board["rows"] else []

@@ -113,7 +113,7 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
         predictions=_predictions(submission, solution),
         others=_predictions(against, solution),
         names=(name, f"{other} (baseline)" if other == name else other),
-        settings=metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined),
+        settings=metric_settings(vars(chosen)),
         split=chosen.split,
         background=chosen.background,
         minimum_size=chosen.min_size,

@@ -67,8 +67,7 @@ def check(
     undecided = [each.name for each in guesses if not each.is_explained and each.name not in chosen]
     try:
         if metric == "bias":
-            formula = metric_settings(options["power"], options["weights"], options["threshold"])
-            settings = NamedMetric(formula=formula)
+            settings = NamedMetric(formula=metric_settings(options))
         else:
             settings, undecided = NamedMetric.from_dict({"name": metric, **others}), []
         guessed = {each.name: each.role for each in guesses}

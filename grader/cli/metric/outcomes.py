@@ -63,7 +63,7 @@ class Outcome:
 
 def bias_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> Outcome:
     """Score a submission, or columns of the solution, with the bias metric."""
-    settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
+    settings = metric_settings(vars(chosen))
     given = {"label": chosen.label, "identities": chosen.identities, "named": chosen.roles}
     notes: Sequence[Note] = ()
     if submission is not None:

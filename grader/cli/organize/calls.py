@@ -246,20 +246,8 @@ CALLS = {
                 type=click.Choice(SECTIONS),
                 help="Whether sections become divisions or teams; by default, as in the last import.",
             ),
-            click.option("--renew-links", is_flag=True, help="Replace unused links of students."),
             click.option("--remove-missing", is_flag=True, help="Remove students who are not in the file."),
-            click.option(
-                "--columns",
-                callback=lambda *given: given[2] and [each.strip() for each in given[2].split(",")],
-                help="The meaning of each column, separated by commas: name, first name, last name, e-mail, "
-                "student id, section or ignored; by default, headings and addresses are recognized.",
-            ),
-            click.option(
-                "--headings/--no-headings",
-                "has_headings",
-                default=None,
-                help="Whether the first row has headings.",
-            ),
+            fields_option("renew_links, has_headings, or columns: a JSON list of their meanings."),
         ),
         asks=True,
     ),
