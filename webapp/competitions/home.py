@@ -137,7 +137,8 @@ def read(
     board = glance.of(session, competition=competition, team=team, now=now, viewer=viewer, keep=keep)
     files = OwnFiles()
     if team is not None and view.has_solution:
-        files = _files(session, competition, team, board, now)
+        key = "own files", team.id, own and own.allowance, board.own
+        files = keep(key, lambda: _files(session, competition, team, board, now))
     return {
         "board": board,
         "step": of_person(view, own, files.choice) if own else of_stranger(view),

@@ -100,6 +100,7 @@ class Site:
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
     differences: Recent = field(default_factory=lambda: Recent(4))  # 20 MB each with 10,000 teams
     pages: Recent = field(default_factory=lambda: Recent(128, seconds=PAGE_SECONDS))
+    charts: Recent = field(default_factory=lambda: Recent(12))
 
     @property
     def is_https(self) -> bool:

@@ -28,6 +28,7 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.responses import conditional
+from webapp.http.site import current_site
 from webapp.leaderboards import answers, views
 from webapp.leaderboards.answers import (
     BoardPage,
@@ -243,26 +244,33 @@ def _steps(
 def _frontier(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> dict[str, Any] | None:
-    """Return the chart of accuracy and fairness of all teams."""
+    """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
+    keep, split = lookups.keep(session, competition, now), board.split
+    # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
+    version = keep("version", lambda: ranks.version(session, competition=competition))
 
     def plotted() -> tuple[list[TermPoint], Cloud | None]:
-        points = score_history.terms_of_board(session, competition=competition, split=board.split)
+        points = score_history.terms_of_board(session, competition=competition, split=split)
         return points, views.plotted(points, lookup.live(competition))
 
-    # The plot of 10,000 teams takes about 0.25 s.
-    points, cloud = lookups.keep(session, competition, now)(("frontier", board.split), plotted)
+    points, cloud = current_site().charts.get((competition.id, split, version), plotted)
     if cloud is None:
         return None
     own = next((place for place, each in enumerate(points) if each.team_id == own_team_id), None)
-    named = {place: points[place] for place in sorted(labeled(cloud, own))}
-    names = score_history.names(
-        session,
-        competition=competition,
-        team_ids=[each.team_id for each in named.values()],
-        viewer=lookups.viewer(),
-        own_team_id=own_team_id,
-    )
-    return views.frontier(cloud, named, names, own=own)
+    own_id = None if own is None else own_team_id
+
+    def draw() -> dict[str, Any]:
+        named = {place: points[place] for place in sorted(labeled(cloud, own))}
+        names = score_history.names(
+            session,
+            competition=competition,
+            team_ids=[each.team_id for each in named.values()],
+            viewer=lookups.viewer(),
+            own_team_id=own_id,
+        )
+        return views.frontier(cloud, named, names, own=own)
+
+    return keep(("frontier", split, version, own_id), draw)
 
 
 @blueprint.get("/leaderboard.csv", endpoint="public_csv", defaults={"split": Split.PUBLIC})

@@ -1,5 +1,6 @@
 """Teams' ranks and entries on a leaderboard, read from the standings."""
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from grader.models import MAIN_BOARD, STANDING_ORDER, Split, Standing, Team, on_board
+from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, Split, Standing, Team, on_board
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
 from grader.services.leaderboards.rows import to_entry
@@ -110,3 +111,18 @@ def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collect
     rank = func.row_number().over(partition_by=Standing.scoring_version_id, order_by=STANDING_ORDER)
     ranked = select(Standing.team_id, rank.label("rank")).where(is_on(boards)).subquery()
     return dict(session.execute(select(ranked).where(ranked.c.team_id.in_(team_ids))).all())
+
+
+def version(session: Session, *, competition: Competition) -> str:
+    """Return a hash of a leaderboard's public content: scores, ranks and the reveal."""
+    live_id, revealed_at = competition.live_scoring_version_id, competition.revealed_at
+    splits = [Split.PUBLIC] if revealed_at is None else list(Split)
+    sums = session.execute(
+        select(
+            func.count(),
+            func.sum(Standing.submission_id),
+            func.max(Standing.submission_id),
+            func.sum(Standing.score_units),
+        ).where(*on_board(live_id or 0, *splits))
+    ).one()
+    return hashlib.sha256(repr((live_id, revealed_at, *sums)).encode()).hexdigest()[:16]
