@@ -20,11 +20,10 @@ from grader.files.solution.canonical_form import canonical_table, commitment_to,
 from grader.files.solution.columns import SPLITS
 from grader.metrics import registry
 from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receipt, SplitReceipt, shown
-from grader.receipts.recount import TERMS, RecountSettings, Row, count, score
+from grader.receipts.recount import RecountSettings, Row, count, score
 from grader.scored_files import columns_of, read_for_settings, read_truth
 
 METRIC_CODE_VERSION = "1"
-ONE_TARGET = "target"
 _LEEWAY = 1e-12
 _NO_NONCE = (
     "The receipt was created before the solution was published, so it does not contain the nonce of its "
@@ -177,11 +176,10 @@ def _compare(
 ) -> Iterator[Recheck]:
     if split.counts is not None:
         yield from _compare_counts(name, split.counts, counts)
-    if split.terms is not None:
-        for term in TERMS:
-            yield Recheck(f"{name} {term}", split.terms[term], result[term])
-    if split.score is not None:
-        yield Recheck(f"{name} score", split.score, result["score"])
+    stored = {**(split.terms or {}), "score": split.score}
+    for key, value in stored.items():
+        if value is not None:
+            yield Recheck(f"{name} {key}", value, result[key])
     yield Recheck(f"{name} score as shown", split.shown, shown(result["score"]))
 
 
@@ -202,7 +200,7 @@ def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[
     _require_version(receipt, metric.version)
     about = metric.describe()
     yield Recheck("exactness", receipt.exactness, about.exactness.value)
-    target = None if options.columns else ONE_TARGET
+    target = None if options.columns else "target"
     truth = read_truth(data, settings["name"], options, target=target, groups=settings["groups"])
     if truth.usage is None:
         raise _unsuitable("The solution has no column Usage.")
