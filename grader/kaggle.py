@@ -88,7 +88,7 @@ def score(
     data = _csv(solution.drop(columns=USAGE, errors="ignore").astype(booleans))
     if identities is None:
         others = {row_id_column_name, USAGE, *([label] if label else LABEL_COLUMNS)}
-        identities = [name for name in solution.columns if name not in others]
+        identities = [str(name) for name in solution.columns if name not in others]
     try:
         truth = read_solution(
             data, label=label, identities=identities, named={row_id_column_name: ColumnRole.ID}

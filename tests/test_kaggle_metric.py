@@ -36,6 +36,7 @@ def test_score_equals_the_librarys(solution, submission):
         {name: solution[name] for name in ("cat", "black dog")},
     )
     assert score(solution, submission, "id") == report.score
+    assert score(solution.rename(columns={"cat": 5}), submission, "id") == report.score
 
 
 def test_rows_are_joined_by_id_and_the_frames_are_not_changed(solution, submission):
