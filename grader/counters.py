@@ -41,9 +41,9 @@ class Meter:
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
 
-    def add(self, *labels: str, amount: float = 1) -> None:
-        """Increase a counter."""
-        self._change("inc", labels, amount)
+    def add(self, *labels: str) -> None:
+        """Increase a counter by 1."""
+        self._change("inc", labels, 1)
 
     def observe(self, seconds: float, *labels: str) -> None:
         """Add a duration to a histogram."""

@@ -134,13 +134,13 @@ def write(
     session.flush()
 
 
-def change_settings(act: Act, *, changes: Mapping[str, Any], reason: str = "") -> frozenset[str]:
+def change_settings(act: Act, *, changes: Mapping[str, Any]) -> frozenset[str]:
     """Change settings and return the names of the changed ones; the competition must be locked.
 
     If the named leaderboards change, their standings are rewritten. Raises InvalidCompetition, or
     OrganizerRefusal for a scoring version in preparation.
     """
-    changed = settings.change(act, changes=changes, reason=reason)
+    changed = settings.change(act, changes=changes)
     if "boards" in changed:
         for version in in_use(act.session, competition=act.competition):
             boards.require(act.competition, Rules.of(version))

@@ -63,7 +63,7 @@ def release_over_quota(session: Session, *, submission_id: int, now: datetime) -
     return True
 
 
-def release_old(session: Session, *, now: datetime, limit: int = MOST, kept_for: timedelta = KEPT_FOR) -> int:
+def release_old(session: Session, *, now: datetime, kept_for: timedelta) -> int:
     """Release the bytes of files that were rejected more than `kept_for` ago; return their number."""
     old = (
         select(Submission.id)
@@ -74,7 +74,7 @@ def release_old(session: Session, *, now: datetime, limit: int = MOST, kept_for:
             ~_IS_NEEDED,
         )
         .order_by(Submission.id)
-        .limit(limit)
+        .limit(MOST)
     )
     released = session.scalars(
         update(Submission)
