@@ -68,31 +68,27 @@ def person() -> str:
     return f"user {g.user.id}" if g.user is not None else address()
 
 
-# Each endpoint has limits with a key function. A class of 200 users behind one address must be able to sign
-# up at the same time. Wrong passwords and e-mails to one address are counted in the database; see
-# `accounts.login_guesses` and `mail.limits`.
-PER_ADDRESS = (("60/minute;400/hour", address),)
-PER_PERSON = (("10/minute;60/hour", person),)
-RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
+# The limit of each endpoint, and its key function. A class of 200 users behind one address must be able to
+# sign up at the same time. Wrong passwords and e-mails to one address are counted in the database; see
+# `login_guesses` and `mail_limits`.
+RATES: dict[str, tuple[str, Callable[[], str]]] = {
     **dict.fromkeys(
         (
             *("account.sign_up", "account.sign_up_by_link", "account.sign_up_with", "account.join_class"),
             *("account.log_in_with", "account.arrive", "account.logged_out", "account.second_factor"),
-            *("account.reset", "account.verify"),
+            *("account.reset", "account.verify", "account.ask_for_reset", "account.set_up"),
         ),
-        PER_ADDRESS,
+        ("60/minute;400/hour", address),
     ),
     **dict.fromkeys(
         (
             *("account.change_password", "account.delete_account", "account.unlock_factors"),
             *("account.link_identity", "account.create_token", "api.create_token", "entry.join", "api.join"),
+            "account.change_email",
         ),
-        PER_PERSON,
+        ("10/minute;60/hour", person),
     ),
-    "account.set_up": (("10/minute", address),),
-    "account.ask_for_reset": (("20/minute;100/hour", address),),
-    "account.change_email": (("10/minute;20/hour", person),),
-    "api.check": (("30/minute;300/hour", person), ("300/minute;3000/hour", address)),
+    "api.check": ("30/minute;300/hour", person),
 }
 # These pages have no form, but send requests to identity providers.
 CALLING = frozenset({"account.log_in_with", "account.arrive", "account.logged_out"})
@@ -202,14 +198,13 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
         swallow_errors=True,
         in_memory_fallback_enabled=True,
     )
-    for endpoint, rates in RATES.items():
-        for rate, counted_by in rates:
-            methods = ["GET"] if endpoint in CALLING else ["POST"]
-            limit = limiter.limit(rate, key_func=counted_by, methods=methods)
-            app.view_functions[endpoint] = limit(app.view_functions[endpoint])  # type: ignore[assignment]
     for endpoint, view in app.view_functions.items():
-        if endpoint.startswith(("api.", "kaggle.")) and endpoint not in UNLIMITED | RATES.keys():
-            app.view_functions[endpoint] = limiter.limit(API_RATE, key_func=person)(view)  # type: ignore[assignment]
+        is_call = endpoint.startswith(("api.", "kaggle.")) and endpoint not in UNLIMITED
+        if endpoint in RATES or is_call:
+            rate, key = RATES.get(endpoint, (API_RATE, person))
+            methods = ["POST"] if endpoint in RATES and endpoint not in CALLING else None
+            limit = limiter.limit(rate, key_func=key, methods=methods)
+            app.view_functions[endpoint] = limit(view)  # type: ignore[assignment]
     app.after_request(partial(_tell_rate, limiter))
 
 
