@@ -54,7 +54,7 @@ class BlobTooLarge(ParticipantError):
     kind = ErrorKind.TOO_LARGE
 
     def __init__(self, max_bytes: int) -> None:
-        super().__init__(f"The file exceeds the limit of {max_bytes / 1e6:,.1f} MB. Upload a smaller file.")
+        super().__init__(f"The file exceeds the limit of {max_bytes:,} bytes. Upload a smaller file.")
 
 
 class BlobMissing(LookupError):

@@ -1,6 +1,7 @@
 """JSON API framework: operations, scopes, request and response models, token checks."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -182,7 +183,10 @@ def _not_json() -> Refusal:
 def _sentence(problem: Any) -> str:
     """Return the problem of a field, such as `` `count` must be a whole number, not 'two'. ``"""
     place = _place(problem)
-    own = problem["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+    own = re.sub(r"^\w+ should", "must", problem["msg"].removeprefix("Value error, "))
+    own = own.partition(" after validation")[0]
+    if isinstance(problem["input"], str):
+        own = own.replace("item", "character")
     words = PLAIN_WORDS.get(problem["type"]) or own.rstrip(".")
     found = "" if problem["type"] in ("missing", "extra_forbidden") else _found(problem["input"])
     return f"`{place}` {words[0].lower()}{words[1:]}{found}." if place else f"{words}{found}."

@@ -166,6 +166,8 @@ JSON = {"content_type": "application/json"}
         ({"json": {"name": "x", "nmae": 1}}, "unreadable", "`nmae` is not a field of this request."),
         ({"json": {"name": 7, "days": "two"}}, "unreadable", "`days` must be a whole number, not 'two'."),
         ({"json": {"name": "a\0b"}}, "unreadable", "`name` must be text without NUL"),
+        ({"json": {"name": "x" * 65}}, "unreadable", "`name` must have at most 64 characters, not 'x"),
+        ({"json": {"name": "x", "scopes": []}}, "unreadable", "`scopes` must have at least 1 item."),
         *(({"json": {"name": "x", "days": each}}, "unreadable", "`days`") for each in (10**400, True)),
         ({"data": {"name": "x", "scopes": "reed"}}, "unreadable", "`scopes.0`"),
     ],
