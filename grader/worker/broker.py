@@ -37,7 +37,6 @@ def create_app(settings: Settings) -> Celery:
     app.conf.update(
         {
             "broker_url": settings.broker_url.get_secret_value() if settings.broker_url else None,
-            "broker_connection_retry": True,
             "broker_connection_retry_on_startup": True,
             "broker_connection_max_retries": None,  # retry forever
             "broker_transport_options": {
@@ -54,7 +53,6 @@ def create_app(settings: Settings) -> Celery:
             "task_default_queue": QUEUE,
             "task_queues": [Queue(name, routing_key=name) for name in (QUEUE, BATCHES)],
             "task_routes": {BATCH_TASK: {"queue": BATCHES}},
-            "task_serializer": "json",
             "accept_content": ["json"],
             "task_ignore_result": True,
             "task_acks_late": True,
@@ -62,8 +60,6 @@ def create_app(settings: Settings) -> Celery:
             "task_time_limit": settings.scoring_time_limit_seconds,
             "worker_concurrency": settings.scoring_processes,
             "worker_prefetch_multiplier": 1,
-            "worker_hijack_root_logger": False,
-            "worker_cancel_long_running_tasks_on_connection_loss": False,
         }
     )
     return app

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, null, or_
+from sqlalchemy import ColumnElement, exists, null, or_, true
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -39,8 +39,6 @@ NICENESS = 10
 _UNFORMATTED = [
     exists().where(table.formatted.is_(null())).select_from(table) for table in (Competition, Announcement)
 ]
-
-IsDue = Callable[[Session, datetime], ColumnElement[bool] | bool]
 
 logger = logging.getLogger(__name__)
 
@@ -84,14 +82,14 @@ class Turn:
 class Lane:
     """Work of one kind, done in turns by forked processes.
 
-    `run` returns whether there may be more work. `is_due` is a condition of one statement for all lanes, or a
-    value. If a lane has subjects, `take` chooses one that is not `busy`, and `end` gets it with the exit code
-    of its turn.
+    `run` returns whether there may be more work. `is_due` is a condition for the statement that all lanes
+    share. If it is met, `take` returns the subject of a turn, which is not `busy`, or nothing. `end` gets the
+    subject with the exit code of its turn.
     """
 
     name: str
     run: Callable[[Turn], int | None]
-    is_due: IsDue
+    is_due: Callable[[datetime], ColumnElement[bool]]
     every_seconds: float = 1.0
     first_after_seconds: float = 0.0
     at_once: int = 1
@@ -107,34 +105,34 @@ def all_lanes(settings: Settings) -> list[Lane]:
     soon = min(1.0, pause)
 
     def organizers(name: str, niceness: int = 0) -> Lane:
-        is_due = _when(organizer_jobs.are_waiting, lane=name)
+        is_due = partial(organizer_jobs.are_waiting, lane=name)
         next_job = partial(organizer_jobs.waiting, lane=name)
         return Lane(name, lambda turn: organize(turn, turn.next(next_job)), is_due, soon, niceness=niceness)
 
     lanes = [
-        Lane("live", score_overdue, _when(jobs.are_waiting, older_than=patience), pause, at_once=2),
+        Lane("live", score_overdue, partial(jobs.are_waiting, older_than=patience), pause, at_once=2),
         Lane(
             "python",
             score_python,
-            _when(python_turns.are_waiting),
+            python_turns.are_waiting,
             soon,
             at_once=python_turns.AT_ONCE,
             take=turns.take,
             end=turns.end,
         ),
-        Lane("rescoring", rescore, _when(jobs.are_unattended), soon, niceness=NICENESS),
+        Lane("rescoring", rescore, jobs.are_unattended, soon, niceness=NICENESS),
         organizers("checks"),
         organizers("organizers"),
         organizers("statistics", NICENESS),
-        Lane("calendar", lambda turn: run_calendar(turn.database), _calendar_is_due, pause),
-        Lane("texts", format_texts, lambda *_: or_(*_UNFORMATTED), pause),
+        Lane("calendar", lambda turn: run_calendar(turn.database), _always, pause, take=_due_dates),
+        Lane("texts", format_texts, lambda _: or_(*_UNFORMATTED), pause),
         Lane("requests", request_due, _always, 15),
         Lane("records", keep_records, _always, 300),
         # Frequent restarts must not list the storage each time.
         Lane("storage", lambda turn: check_storage(turn.database, turn.storage), _always, 24 * 3600, 600),
     ]
     if settings.sends_mail():
-        lanes.append(Lane("mail", send_mail, _when(outbox.are_waiting), pause))
+        lanes.append(Lane("mail", send_mail, outbox.are_waiting, pause))
     if target := settings.backup_target:
         options: Any = {"target": target, "interval": settings.backup_interval()}
         # A backup must not slow down the start of the service.
@@ -142,9 +140,10 @@ def all_lanes(settings: Settings) -> list[Lane]:
             Lane(
                 "backup",
                 back_up,
-                lambda session, now: backup_runs.is_due(session, now=now, **options),
+                _always,
                 60,
                 10,
+                take=lambda session, now, **_: backup_runs.is_due(session, now=now, **options),
             )
         )
     return lanes
@@ -221,16 +220,12 @@ def request_due(turn: Turn) -> None:
             log_error(error, "Due jobs could not be requested")
 
 
-def _when(condition: Callable[..., ColumnElement[bool]], **options: Any) -> IsDue:
-    return lambda _, now: condition(now, **options)
+def _always(_: datetime) -> ColumnElement[bool]:
+    return true()
 
 
-def _always(*_: object) -> bool:
-    return True
-
-
-def _calendar_is_due(session: Session, now: datetime) -> bool:
-    return bool(close.unsettled(session, now=now) or close.due(session, now=now))
+def _due_dates(session: Session, now: datetime, **_: object) -> list[Competition]:
+    return close.unsettled(session, now=now) + close.due(session, now=now)
 
 
 def format_texts(turn: Turn) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, select
 
 from grader import db
 from grader.db import Database
-from grader.models import Competition, Identity, KeptIdentity, Tally
+from grader.models import Identity, KeptIdentity, Tally
 from grader.services.closing import close
 from grader.services.competitions import acting
 from grader.services.site import counting
@@ -19,7 +20,6 @@ from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
 
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
-REPORTED_FOR = timedelta(seconds=10)
 NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
@@ -31,31 +31,16 @@ def run_calendar(database: Database) -> None:
         now = db.now(session)
         unsettled, due = close.unsettled(session, now=now), close.due(session, now=now)
     for competition in unsettled:
-        _settle(database, competition)
+        # A failed submission may be in a retry, or the close may have been postponed.
+        with suppress(close.ScoringPending, close.NotClosed):
+            with database.write() as session:
+                close.settle(session, competition=competition)
+            logger.info("%s is settled: all submissions accepted in time have results.", competition.slug)
     for competition in due:
-        _reveal(database, competition, now)
-
-
-def _settle(database: Database, competition: Competition) -> None:
-    try:
-        with database.write() as session:
-            close.settle(session, competition=competition)
-    except (close.ScoringPending, close.NotClosed):
-        return  # a failed submission is being retried, or the close was postponed
-    logger.info("%s is settled: all submissions accepted before the close have results.", competition.slug)
-
-
-def _reveal(database: Database, competition: Competition, now: datetime) -> None:
-    try:
-        with database.write() as session:
-            close.reveal(acting.begin(session, competition=competition, actor=Actor.calendar()))
-    except close.AlreadyRevealed:
-        return
-    except close.ScoringPending as error:
-        if competition.reveals_at and now - competition.reveals_at < REPORTED_FOR:
-            logger.warning("The reveal of %s is delayed. %s", competition.slug, error.message)
-        return
-    logger.info("The private leaderboard of %s was revealed on its scheduled date.", competition.slug)
+        with suppress(close.ScoringPending, close.AlreadyRevealed):
+            with database.write() as session:
+                close.reveal(acting.begin(session, competition=competition, actor=Actor.calendar()))
+            logger.info("The private leaderboard of %s was revealed on its date.", competition.slug)
 
 
 def forget_records(database: Database) -> None:

@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, configure_mappers
 
 from fairboard import check_golden_vectors
@@ -89,21 +89,20 @@ class Sweeper:
         idle = [each for each in idle if busy[each.name] < each.at_once]
         with self._database.read() as session:
             now = db.now(session)
-            asked = {each.name: each.is_due(session, now) for each in idle} | {"": leased_rows.are_held(now)}
-            columns = {name: each for name, each in asked.items() if isinstance(each, ColumnElement)}
-            asked |= dict(zip(columns, session.execute(select(*columns.values())).one(), strict=True))
-            gone = _dead_holders(session, now) if asked[""] else set()
+            conditions = [leased_rows.are_held(now), *(each.is_due(now) for each in idle)]
+            are_held, *are_due = session.execute(select(*conditions)).one()
+            gone = _dead_holders(session, now) if are_held else set()
         if gone and self._free(gone):
             return self._due()
         for each in idle:
             self._look_at[each.name] = moment + each.every_seconds
-        idle = [each for each in idle if asked[each.name]]
-        if not idle:
+        due = [each for each, is_due in zip(idle, are_due, strict=True) if is_due]
+        if not due:
             return []
         subjects = [subject for _, subject in self._turns.values()]
         with self._database.read() as session:
-            due = [(each, each.take(session, now, busy=subjects)) for each in idle]
-        return [(lane, subject) for lane, subject in due if subject is not None]
+            taken = [(each, each.take(session, now, busy=subjects)) for each in due]
+        return [(lane, subject) for lane, subject in taken if subject]
 
     def _free(self, gone: set[str]) -> bool:
         """Release the claims of dead processes, so that the next look finds their jobs; return whether."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, event, insert, select
+from sqlalchemy import event, insert, select
 
 from grader import db
 from grader.models import Mail, Role, User
@@ -129,12 +129,14 @@ def test_no_frequent_statement_scans_a_large_table(make_arena, make_postgresql_u
         arena.score_all()
     with recorded(arena.database) as sweep:
         with arena.database.read() as session:
-            conditions = [lane.is_due(session, db.now(session)) for lane in all_lanes(arena.settings)]
-            session.execute(select(*(each for each in conditions if isinstance(each, ColumnElement))))
+            lanes, now = all_lanes(arena.settings), db.now(session)
+            session.execute(select(*(lane.is_due(now) for lane in lanes)))
+            for lane in lanes:
+                lane.take(session, now, busy=())
         turn = Turn(arena.settings)
         turn.database = arena.database
-        for lane in all_lanes(arena.settings):
-            if lane.name in ("calendar", "retries", "texts", "errors", "data", "records"):
+        for lane in lanes:
+            if lane.name in ("calendar", "requests", "texts", "records"):
                 lane.run(turn)
         with arena.database.write() as session:
             assert not session.scalar(select(outbox.are_waiting(NOW)))

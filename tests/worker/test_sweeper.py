@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, true
 
 from grader.db import Database
 from grader.models import JobState, OrganizerJobKind, ScoringJob, SubmissionStatus
@@ -80,7 +80,7 @@ def test_no_connection_is_open_at_a_fork_and_forked_processes_open_their_own(ser
 
     service.database.dispose()
     before = connected()
-    lane = Lane("test", run, lambda *_: True, 0.0, at_once=3)
+    lane = Lane("test", run, lambda _: true(), 0.0, at_once=3)
     sweeper = Sweeper(service.settings, [lane])
     seen: list[set[Any]] = []
     fork = sweeper._fork
@@ -103,8 +103,8 @@ def test_failing_lane_and_missing_heartbeat_folder_do_not_end_the_loop(service, 
         raise ValueError("no")
 
     lanes = [
-        Lane("bad", fail, lambda *_: True, 0.0),
-        Lane("good", lambda _: ran.write_text("yes"), lambda *_: True, 0.0),
+        Lane("bad", fail, lambda _: true(), 0.0),
+        Lane("good", lambda _: ran.write_text("yes"), lambda _: true(), 0.0),
     ]
     sweep(Sweeper(service.settings, lanes), ran.exists)
     heartbeat = tmp_path / "later" / "alive"
@@ -176,7 +176,7 @@ def test_stopped_sweeper_kills_slow_turns_and_frees_their_claims(service, tmp_pa
         time.sleep(HANG_SECONDS)
         return 0
 
-    sweeper = Sweeper(service.settings, [Lane("test", claim, lambda *_: True, 3600)])
+    sweeper = Sweeper(service.settings, [Lane("test", claim, lambda _: true(), 3600)])
     module_grace, module.STOP_GRACE_SECONDS = module.STOP_GRACE_SECONDS, 0
     try:
         sweep(sweeper, lambda: job(service).state is JobState.CLAIMED)
@@ -194,13 +194,13 @@ def job(service):
 def test_turn_ends_with_its_sweeper(service, tmp_path):
     program = (
         "import os, pathlib, signal, time\n"
-        "from grader.settings import load\n"
+        "from sqlalchemy import true\nfrom grader.settings import load\n"
         "from grader.worker.lanes import Lane\n"
         "from grader.worker.sweeper import Sweeper\n"
         f"path = pathlib.Path({str(tmp_path / 'pid')!r})\n"
         "run = lambda _: path.write_text(str(os.getpid())) and time.sleep(9999)\n"
         "sweeper = Sweeper(load(), [])\n"
-        "sweeper._fork(Lane('test', run, lambda *_: True), None)\n"
+        "sweeper._fork(Lane('test', run, lambda _: true()), None)\n"
         "while not path.exists() or not path.read_text(): time.sleep(0.01)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
