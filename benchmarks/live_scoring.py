@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 from grader.maintenance import schema  # noqa: E402
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus  # noqa: E402
 from grader.services.competitions import lookup  # noqa: E402
+from grader.services.competitions.acting import Act  # noqa: E402
 from grader.services.rescoring import preparation  # noqa: E402
 from grader.services.site.log import Actor  # noqa: E402
 from tests.campaign.installation import Installation, installed  # noqa: E402
@@ -64,9 +65,8 @@ class Scene:
             corrected = write_solution(self._rows, seed=7)
             stored = store_corrected(self._made.storage, competition, corrected)
         with self._made.database.write() as session:
-            preparation.prepare(
-                session, competition=competition, solution=stored, reason="Corrected.", actor=ACTOR
-            )
+            act = Act(session, session.merge(competition), ACTOR, datetime.now(UTC))
+            preparation.prepare(act, solution=stored, reason="Corrected.")
 
     def open_jobs(self) -> int:
         with self._made.database.read() as session:
