@@ -158,9 +158,7 @@ class Settings(BaseSettings):
     web_threads: int = Field(
         16, ge=1, description="Number of threads and database connections per web process."
     )
-    scoring_processes: int = Field(
-        2, ge=1, description="Number of scoring processes per worker, and of rescoring processes per sweeper."
-    )
+    scoring_processes: int = Field(2, ge=1, description="Number of scoring processes per worker.")
     scoring_time_limit_seconds: int = Field(
         30, ge=1, description="Hard time limit for scoring one submission, in seconds."
     )

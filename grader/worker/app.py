@@ -19,7 +19,7 @@ from grader.logs import observe
 from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import load
 from grader.worker import broker
-from grader.worker.broker import LOG_IDS, TASK, create_app
+from grader.worker.broker import BATCH_TASK, LOG_IDS, TASK, create_app
 from grader.worker.processes import keep_freed_memory, limit_memory
 from grader.worker.retrying import log_error
 from grader.worker.scorer import Scorer, warm_up
@@ -86,6 +86,22 @@ def score(job_id: int) -> None:
             _scorer().run(int(job_id), is_python=False)
         except SQLAlchemyError as error:
             log_error(error, f"Job {job_id} could not be claimed or recorded")
+
+
+@celery_app.task(name=BATCH_TASK, time_limit=load().scoring_time_limit_seconds + 1)
+def score_batch() -> None:
+    """Request the next rescoring batch, which a free process may score, then score one."""
+    try:
+        _scorer().run_batch(leave=_ask_for_next)
+    except SQLAlchemyError as error:
+        log_error(error, "A batch could not be claimed or recorded")
+
+
+def _ask_for_next() -> None:
+    try:
+        broker.ask_for_batch(celery_app)
+    except Exception as error:
+        log_error(error, "No message for the next batch could be sent; the sweeper will send one")
 
 
 @cache

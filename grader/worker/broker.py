@@ -1,6 +1,6 @@
 """Celery configuration for Redis or Valkey, and hints: messages that wake a worker.
 
-A lost hint is harmless because the sweeper finds the job.
+A lost hint is harmless because the sweeper finds the job. Rescorings use a queue behind that of new files.
 """
 
 import logging
@@ -8,13 +8,17 @@ import os
 import socket
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from celery import Celery
+from kombu import Queue
 
 from grader import counters, logs
 from grader.settings import Settings
 
-QUEUE, TASK = "fairboard.scoring", "fairboard.score"
+# A free process takes a message of the first queue in alphabetical order.
+QUEUE, BATCHES = "fairboard.scoring", "fairboard.scoring.batches"
+TASK, BATCH_TASK = "fairboard.score", "fairboard.score_batch"
 KEEPALIVE = {
     getattr(socket, option): value
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
@@ -38,6 +42,7 @@ def create_app(settings: Settings) -> Celery:
             "broker_transport_options": {
                 # A worker cannot stop during a blocking read, which ends after these seconds or with a hint.
                 "polling_interval": 1,
+                "queue_order_strategy": "sorted",
                 # This must exceed the time limit; otherwise, running tasks would be delivered again.
                 "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
                 "unacked_restore_interval": 10,
@@ -46,6 +51,8 @@ def create_app(settings: Settings) -> Celery:
                 "socket_keepalive_options": KEEPALIVE,
             },
             "task_default_queue": QUEUE,
+            "task_queues": [Queue(name, routing_key=name) for name in (QUEUE, BATCHES)],
+            "task_routes": {BATCH_TASK: {"queue": BATCHES}},
             "accept_content": ["json"],
             "task_ignore_result": True,
             "task_acks_late": True,
@@ -71,7 +78,7 @@ class Hints:
         if self._settings.broker_url is None:
             return
         if self._pid != os.getpid():  # processes share no connections
-            self._app, self._pid = _impatient_app(self._settings), os.getpid()
+            self._app, self._pid = impatient_app(self._settings), os.getpid()
         for job_id in job_ids:
             if time.monotonic() < self._silent_until:
                 counters.HINTS.add("dropped")
@@ -95,7 +102,15 @@ def send(app: Celery, job_id: int) -> None:
     app.send_task(TASK, [job_id], retry=False, ignore_result=True, headers={LOG_IDS: logs.ids()})
 
 
-def _impatient_app(settings: Settings) -> Celery:
+def ask_for_batch(app: Celery) -> None:
+    """Send a message for a rescoring batch unless one is waiting, so the queue never grows."""
+    with app.producer_pool.acquire(block=True) as producer:
+        channel: Any = producer.channel
+        if channel.queue_declare(BATCHES).message_count == 0:
+            app.send_task(BATCH_TASK, producer=producer, retry=False, ignore_result=True)
+
+
+def impatient_app(settings: Settings) -> Celery:
     """Return an application that fails quickly if the broker does not respond."""
     app = create_app(settings)
     app.conf.broker_connection_timeout = HINT_TIMEOUT_SECONDS

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -26,7 +26,8 @@ from grader.worker.rank_cache import RankCache
 from grader.worker.retrying import insist
 
 BATCH_JOBS = 100
-BATCH_SECONDS = 2  # no file of a batch is started after this time
+# No file of a batch is started after this time. With the records, a batch of small files takes half a second.
+BATCH_SECONDS = 0.3
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class Scorer:
         self._database = database
         self._calculator = Calculator(storage, ranks, key=key)
         self._lease = lease
+        self._batch_jobs = BATCH_JOBS
 
     @classmethod
     def of(cls, settings: Settings) -> "Scorer":
@@ -140,16 +142,24 @@ class Scorer:
             REJECTED_FILES.add(code)
         return recorded
 
-    def run_batch(self) -> bool:
-        """Score a batch of the first version in preparation; return False if there is no job to claim."""
+    def run_batch(self, *, leave: Callable[[], object] = lambda: None) -> bool:
+        """Score a batch of the first version in preparation; return False if there is no job to claim.
+
+        `leave` is called when other processes may find jobs: after the claim, and after jobs were returned.
+        """
         start = time.monotonic()
         claims = insist(self._claim_batch)
         if not claims:
             return False
+        leave()
         reach("batch.after_claim")
         outcomes = self._compute_batch(claims, end=start + BATCH_SECONDS)
         recorded = insist(partial(self._record, claims, outcomes))
         reach("record.after_commit")
+        if len(outcomes) < len(claims):
+            leave()
+        # More jobs than this process can score would be claimed and returned for nothing.
+        self._batch_jobs = min(BATCH_JOBS, 2 * len(outcomes) + 8)
         logger.info(
             "Scoring version %s: %s jobs claimed, %s computed, %s recorded, %.2f s.",
             claims[0].scoring_version_id,
@@ -169,7 +179,7 @@ class Scorer:
             return jobs.claim_batch(
                 session,
                 scoring_version_id=version_id,
-                limit=BATCH_JOBS,
+                limit=self._batch_jobs,
                 lease=self._lease + timedelta(seconds=BATCH_SECONDS),
                 now=db.now(session),
                 holder=processes.holder_name(),

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from grader.settings import Settings
 from grader.worker import broker
-from grader.worker.broker import QUEUE, Hints
+from grader.worker.broker import BATCHES, QUEUE, Hints
 from tests.fixtures.patience import HANG_SECONDS
 
 SEND_AND_FORK = """
@@ -56,3 +56,11 @@ def test_forked_process_sends_its_own_hints(valkey, broker_settings):
     environment = os.environ | broker_settings.environment()
     subprocess.run([sys.executable, "-c", SEND_AND_FORK], env=environment, check=True, timeout=HANG_SECONDS)
     assert valkey.client().llen(QUEUE) == 3
+
+
+def test_at_most_one_message_for_a_batch_is_waiting(valkey, broker_settings):
+    app = broker.create_app(broker_settings)
+    for _ in range(3):
+        broker.ask_for_batch(app)
+    assert (valkey.client().llen(BATCHES), valkey.client().llen(QUEUE)) == (1, 0)
+    assert sorted([BATCHES, QUEUE])[0] == QUEUE  # Workers take its messages first.

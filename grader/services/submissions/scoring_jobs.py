@@ -259,9 +259,20 @@ def _waiting(now: datetime, older_than: timedelta) -> Select[int]:
     )
 
 
-def batches_are_waiting(now: datetime) -> ColumnElement[bool]:
-    """Return the condition that a version in preparation has open jobs."""
-    return _preparing(now).exists()
+def are_unattended(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that a version has open jobs and no process works on it."""
+    jobs = select(ScoringJob.id).where(ScoringJob.scoring_version_id == ScoringVersion.id)
+    is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
+    return _preparing(now).where(~is_worked_on).exists()
+
+
+def are_forgotten(session: Session, *, now: datetime, since: timedelta) -> bool:
+    """Return whether the next version has made no progress for some time."""
+    recent = select(ScoringJob.id).where(
+        ScoringJob.scoring_version_id == next_version(session, now=now),
+        or_(ScoringJob.finished_at > now - since, ScoringJob.available_at.between(now - since, now)),
+    )
+    return session.scalar(recent.limit(1)) is None
 
 
 def next_version(session: Session, *, now: datetime) -> int | None:

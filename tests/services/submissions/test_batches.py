@@ -52,6 +52,11 @@ def jobs(service, version):
         return {job.id: job for job in found}
 
 
+def unattended(service, *, after):
+    with service.database.read() as session:
+        return bool(session.scalar(select(scoring.are_unattended(service.now + after))))
+
+
 def facts(service, version_id):
     """Return the scores and standings under a scoring version."""
     with service.database.read() as session:
@@ -123,9 +128,32 @@ def test_job_that_lost_a_lease_is_claimed_separately_and_after_new_ones(service,
     assert {each[0].attempt for each in alone[:2]} == {2}
 
 
+def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, version):
+    second = timedelta(seconds=1)
+    assert unattended(service, after=10 * second)
+    held = claim(service, version, limit=1, after=10 * second)
+    assert unattended(service, after=20 * second) is False
+    assert unattended(service, after=10 * second + LEASE)
+    record(service, held, compute(service.storage, held))
+    rest = claim(service, version, after=20 * second)
+    record(service, rest, compute(service.storage, rest))
+    assert unattended(service, after=timedelta(days=1)) is False
+
+
+def test_version_without_progress_for_some_time_is_forgotten(service, version):
+    def forgotten(seconds: int) -> bool:
+        with service.database.read() as session:
+            now = service.now + timedelta(seconds=seconds)
+            return scoring.are_forgotten(session, now=now, since=timedelta(seconds=10))
+
+    assert [forgotten(seconds) for seconds in (5, 11)] == [False, True]
+    held = claim(service, version, limit=1)
+    record(service, held, compute(service.storage, held), after=timedelta(seconds=5))
+    assert [forgotten(seconds) for seconds in (11, 16)] == [False, True]
+
+
 def test_only_a_version_in_preparation_is_scored_in_batches(service, version):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert claim(service, version) == []
-    with service.database.read() as session:
-        assert not session.scalar(select(scoring.batches_are_waiting(service.now)))
+    assert unattended(service, after=timedelta(days=1)) is False
