@@ -64,12 +64,13 @@ class Access(Enum):
 class Ask:
     """A request for a read model: session, competition, time and, on pages, the error of a rejected action.
 
-    `given` are the URL parameters. `is_page` is false if the model is returned as JSON. `shown` are values
-    for the template beside the read model, and `state` further data on which the ETag of the JSON depends.
+    `arguments` are the URL parameters. `is_page` is false if the model is returned as JSON. `shown` are
+    values for the template beside the read model, and `state` further data on which the ETag of the JSON
+    depends.
     """
 
     session: Any
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     find: Callable[..., Any]
     is_page: bool = False
     problem: FairboardError | None = None
@@ -90,8 +91,8 @@ class Ask:
     @cached_property
     def competition(self) -> Competition:
         """The competition of the URL; raises UnknownCompetition, also for other users' drafts."""
-        found: Competition = self.find(self.session, **self.given)
-        return found
+        competition: Competition = self.find(self.session, **self.arguments)
+        return competition
 
     @cached_property
     def now(self) -> datetime:
@@ -225,23 +226,23 @@ class Read:
     template: str
     more: Callable[..., Mapping[str, Any]] | None
 
-    def __call__(self, ask: Ask, **given: Any) -> Any:
+    def __call__(self, ask: Ask, **arguments: Any) -> Any:
         """Return the read model."""
-        made = self.run(ask, **given)
-        if "slug" in ask.given:
+        model = self.run(ask, **arguments)
+        if "slug" in ask.arguments:
             _ = ask.competition  # denies a draft even if the function has not read the competition
-        return made
+        return model
 
-    def url(self, **given: Any) -> str:
+    def url(self, **arguments: Any) -> str:
         """Return the URL of the page for an act's URL parameters."""
-        return url_for(self.endpoint, **self.taken(given))
+        return url_for(self.endpoint, **self.taken(arguments))
 
-    def taken(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def taken(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the URL parameters of this read among those of an act."""
-        return {name: value for name, value in given.items() if f"{name}>" in self.rule}
+        return {name: value for name, value in arguments.items() if f"{name}>" in self.rule}
 
     def page(
-        self, problem: FairboardError | None = None, shown: Mapping[str, Any] | None = None, **given: Any
+        self, problem: FairboardError | None = None, shown: Mapping[str, Any] | None = None, **arguments: Any
     ) -> str | Response:
         """Return the page; `shown` are further values for its template."""
         if g.user is None and self.surface.role is not Access.PUBLIC:
@@ -250,9 +251,9 @@ class Read:
             can_be_json = problem is None and request.method == "GET" and self.model is not None
             is_json = not self.template or (can_be_json and wants_json())
             shown = dict(shown or {})
-            ask = self._ask(session, given, is_page=not is_json, problem=problem, shown=shown)
+            ask = self._ask(session, arguments, is_page=not is_json, problem=problem, shown=shown)
             query = {} if self.query is None else {"query": query_of(self.query)}
-            made = self(ask, **_others(ask.given), **query)
+            made = self(ask, **_others(ask.arguments), **query)
             if isinstance(made, Response):
                 return made
             if is_json:
@@ -264,16 +265,16 @@ class Read:
                 "problem": problem,
                 "problems": ask.problems,
                 "form": request.form,
-                **({"competition": ask.competition_view} if "slug" in ask.given else {}),
+                **({"competition": ask.competition_view} if "slug" in ask.arguments else {}),
                 **(made if isinstance(made, Mapping) else {}),
                 **(self.more(ask, made) if self.more is not None else {}),
                 **ask.shown,
             }
             return render_template(self.template, **values)
 
-    def refused(self, error: FairboardError, **given: Any) -> ResponseReturnValue:
+    def refused(self, error: FairboardError, **arguments: Any) -> ResponseReturnValue:
         """Return the page with the error of an act."""
-        return self.page(error, **given), status_of(error), headers_of(error)
+        return self.page(error, **arguments), status_of(error), headers_of(error)
 
     @property
     def query(self) -> type[BaseModel] | None:
@@ -286,11 +287,11 @@ class Read:
         role, query = self.surface.role, self.query
 
         @wraps(self.run)
-        def view(**given: Any) -> Any:
+        def view(**arguments: Any) -> Any:
             with reading() as session:
-                ask = self._ask(session, given)
+                ask = self._ask(session, arguments)
                 asked = {} if query is None else {"query": validated(query, strict_query(query))}
-                return self(ask, **_others(given), **asked)
+                return self(ask, **_others(arguments), **asked)
 
         return operation(
             self.surface.needed_scope(role, usual=Scope.READ),
@@ -301,10 +302,10 @@ class Read:
             answers_file=file or None,
         )(view)
 
-    def _ask(self, session: Any, given: Mapping[str, Any], **options: Any) -> Ask:
+    def _ask(self, session: Any, arguments: Mapping[str, Any], **options: Any) -> Ask:
         """Check the role, and return the request for the read model."""
-        _require_role(session, self.surface.role, given)
-        return Ask(session, self.taken(given), self.surface.find, **options)
+        _require_role(session, self.surface.role, arguments)
+        return Ask(session, self.taken(arguments), self.surface.find, **options)
 
 
 def _etag(made: Any, ask: Ask) -> str:
@@ -344,27 +345,27 @@ class _Declared:
         """The role that may act."""
         return self.surface.acts or self.surface.role
 
-    def form(self, **given: Any) -> ResponseReturnValue:
+    def form(self, **arguments: Any) -> ResponseReturnValue:
         """Act for the page's form, and redirect to the page or show it with the error."""
         if wants_to_change() or request.form.get("act") == "preview":
-            return self.back.page(**given)
+            return self.back.page(**arguments)
         try:
-            outcome = self._act(given)
+            outcome = self._act(arguments)
         except FairboardError as error:
             if not self._is_shown(error):
                 raise
             try:
-                return self.back.refused(error, **given)
+                return self.back.refused(error, **arguments)
             except FairboardError:  # The page itself cannot be shown, such as that of a missing object.
                 raise error from None
-        done = self.done(outcome, **given) if callable(self.done) else self.done
+        done = self.done(outcome, **arguments) if callable(self.done) else self.done
         if not done and isinstance(outcome, str):
             done = outcome
         if isinstance(done, Mapping):
-            return self.back.page(shown=done, **given), 200 if self.status == 204 else self.status
+            return self.back.page(shown=done, **arguments), 200 if self.status == 204 else self.status
         if isinstance(done, Response):
             return done
-        message, target = (done, self.back.url(**given)) if isinstance(done, str) else done
+        message, target = (done, self.back.url(**arguments)) if isinstance(done, str) else done
         if message:
             flash(message)
         if self.takes is not None and issubclass(self.takes, FileForm) and wants_json():
@@ -375,8 +376,8 @@ class _Declared:
         """Return the view of the operation."""
 
         @wraps(self.run)
-        def view(**given: Any) -> Any:
-            return self._act(given, is_operation=True)
+        def view(**arguments: Any) -> Any:
+            return self._act(arguments, is_operation=True)
 
         return operation(
             self.surface.needed_scope(self.role, usual=Scope.SUBMIT),
@@ -388,20 +389,20 @@ class _Declared:
             checks_version=self.surface.unchanged is not None,
         )(view)
 
-    def _act(self, given: dict[str, Any], *, is_operation: bool = False) -> Any:
+    def _act(self, arguments: dict[str, Any], *, is_operation: bool = False) -> Any:
         """Act in one transaction, which identifies the user and checks the role again."""
         if g.user is None:
             raise LoginNeeded
-        others, further = _others(given), dict[str, Any]()
+        others, further = _others(arguments), dict[str, Any]()
         if self.before is not None:
             with reading() as session:
-                _require_role(session, self.role, given)
-            if (prepared := self.before(**given)) is not None:
+                _require_role(session, self.role, arguments)
+            if (prepared := self.before(**arguments)) is not None:
                 further["prepared"] = prepared
-        g.after_commit, g.back = [], partial(self.back.url, **given)
+        g.after_commit, g.back = [], partial(self.back.url, **arguments)
         with writing() as session:
-            _require_role(session, self.role, given)
-            competition = self.surface.find(session, **given)
+            _require_role(session, self.role, arguments)
+            competition = self.surface.find(session, **arguments)
             if competition is None:
                 act = acting.of_site(session, actor(), db.now(session))
             else:
@@ -411,7 +412,7 @@ class _Declared:
             if self.takes is not None:
                 further["sent"] = self._sent(self.takes, act, others, is_operation=is_operation)
             outcome = self.run(act, **further, **others)
-            answered = self._answer(act, outcome, given) if is_operation else outcome
+            answered = self._answer(act, outcome, arguments) if is_operation else outcome
         for after in g.after_commit:
             after()
         return answered
@@ -425,14 +426,14 @@ class _Declared:
         of_form = getattr(takes, "of_form", None)
         return validated(takes, entered(takes) if of_form is None else of_form(act, **others))
 
-    def _answer(self, act: Act, outcome: Any, given: dict[str, Any]) -> Any:
+    def _answer(self, act: Act, outcome: Any, arguments: dict[str, Any]) -> Any:
         """Return the operation's response."""
         if self.status == 204:
             return "", 204
         if outcome is None:
-            ask = Ask(act.session, self.back.taken(given), self.surface.find)
+            ask = Ask(act.session, self.back.taken(arguments), self.surface.find)
             ask.competition, ask.now = act.competition, act.now
-            outcome = self.back(ask, **_others(ask.given))
+            outcome = self.back(ask, **_others(ask.arguments))
         elif not isinstance(outcome, BaseModel) and self.answers is not None:
             outcome = self.answers.model_validate(outcome)
         url = getattr(outcome, "url", None)
@@ -458,16 +459,16 @@ def start_of_list() -> str | None:
     return url_for(str(request.endpoint), **{name: asked[name] for name in asked if name != "cursor"})
 
 
-def _require_role(session: Any, role: Role | Access, given: Mapping[str, Any]) -> None:
+def _require_role(session: Any, role: Role | Access, arguments: Mapping[str, Any]) -> None:
     """Raise an error for a user without the role."""
     if isinstance(role, Role):
-        require_role(session, str(given.get("slug")), role)
+        require_role(session, str(arguments.get("slug")), role)
     elif role is Access.ADMIN and not g.user.is_admin:
         raise Forbidden
 
 
-def _others(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name != "slug"}
+def _others(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name != "slug"}
 
 
 def query_of(model: type[Model]) -> Model:

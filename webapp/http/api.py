@@ -92,11 +92,11 @@ def operation(
             is_read = known.answers is not None and request.method == "GET"
             if not is_read or response.get_etag()[0]:
                 return response
-            told = conditional(response)
+            response = conditional(response)
             # The response is personal: clients may keep the ETag, but caches may not store the response.
             if scope is not None:
-                told.headers["Cache-Control"] = "no-store"
-            return told
+                response.headers["Cache-Control"] = "no-store"
+            return response
 
         return answered
 
@@ -188,15 +188,15 @@ def _sentence(problem: Any) -> str:
     if isinstance(problem["input"], str):
         own = own.replace("item", "character")
     words = PLAIN_WORDS.get(problem["type"]) or own.rstrip(".")
-    found = "" if problem["type"] in ("missing", "extra_forbidden") else _found(problem["input"])
-    return f"`{place}` {words[0].lower()}{words[1:]}{found}." if place else f"{words}{found}."
+    value = "" if problem["type"] in ("missing", "extra_forbidden") else _value(problem["input"])
+    return f"`{place}` {words[0].lower()}{words[1:]}{value}." if place else f"{words}{value}."
 
 
 def _place(problem: Any) -> str:
     return ".".join(str(part) for part in problem["loc"])[:LONGEST_NAME]
 
 
-def _found(value: object) -> str:
+def _value(value: object) -> str:
     if isinstance(value, str):
         return f", not {value if len(value) <= SHOWN_LENGTH else value[:SHOWN_LENGTH] + '…'!r}"
     is_short = value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**20)
@@ -226,8 +226,8 @@ def _require_competition(token: ApiToken) -> None:
         raise other_competition(token)
 
 
-def ending(found: Slice[Any]) -> dict[str, Any]:
+def ending(part: Slice[Any]) -> dict[str, Any]:
     """Return the pagination fields of a list response."""
-    asked = request.args.to_dict() | (request.view_args or {}) | {"cursor": str(found.following)}
-    url = None if found.following is None else url_for(cast(str, request.endpoint), **asked)
-    return {"page_size": found.size, "next": url}
+    arguments = request.args.to_dict() | (request.view_args or {}) | {"cursor": str(part.following)}
+    url = None if part.following is None else url_for(cast(str, request.endpoint), **arguments)
+    return {"page_size": part.size, "next": url}

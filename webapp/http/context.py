@@ -133,10 +133,10 @@ def competition_of(session: Any, slug: str) -> Competition:
 
     Raises UnknownCompetition, including for other users' drafts, so that the response does not reveal them.
     """
-    found: dict[str, tuple[Competition, Role | None]] = session.info.setdefault("competitions", {})
-    if slug not in found:
-        found[slug] = organizers.competition_and_role(session, slug=slug, user=g.user)
-    competition, role = found[slug]
+    known: dict[str, tuple[Competition, Role | None]] = session.info.setdefault("competitions", {})
+    if slug not in known:
+        known[slug] = organizers.competition_and_role(session, slug=slug, user=g.user)
+    competition, role = known[slug]
     show(session, competition, role)
     return competition
 
@@ -172,9 +172,9 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
 
     Stores their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
     """
-    found = situation.read(session, slug=slug, user=g.user, file=file)
-    show(session, found.competition, found.role)
-    return found
+    state = situation.read(session, slug=slug, user=g.user, file=file)
+    show(session, state.competition, state.role)
+    return state
 
 
 def require_role(session: Any, slug: str, role: Role) -> Competition:

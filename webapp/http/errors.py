@@ -117,12 +117,12 @@ def headers_of(error: FairboardError) -> dict[str, str]:
 
 def details_of(error: FairboardError) -> dict[str, Any]:
     """Return the error's data for clients, in JSON types."""
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         name: iso(value) if isinstance(value, datetime) else value for name, value in error.details.items()
     }
-    if "problems" in told:
-        told["problems"] = [{"code": error.public_name, **each} for each in told["problems"]]
-    return told
+    if "problems" in details:
+        details["problems"] = [{"code": error.public_name, **each} for each in details["problems"]]
+    return details
 
 
 def answer(

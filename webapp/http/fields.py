@@ -161,8 +161,8 @@ class Answer(BaseModel):
     @classmethod
     def of(cls, source: object, /, **others: Any) -> Self:
         """Create the response from `others` and the source's attributes."""
-        found = {name: getattr(source, name) for name in _required(cls) if name not in others}
-        return cls(**found, **others)
+        copied = {name: getattr(source, name) for name in _required(cls) if name not in others}
+        return cls(**copied, **others)
 
 
 @cache
@@ -218,19 +218,19 @@ def entered(takes: type[BaseModel]) -> dict[str, Any]:
     if issubclass(takes, FileForm):  # the file is read before; the other fields may be query parameters
         sent = request.values
         return {"file": None} | {name: sent[name] for name in takes.model_fields if name in sent}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, field in takes.model_fields.items():
         kinds = list(_kinds(field.annotation))
         text = request.form.get(name, "")
         if bool in kinds:
-            found[name] = text == "yes"
+            values[name] = text == "yes"
         elif is_list(field.annotation):
-            found[name] = request.form.getlist(name)
+            values[name] = request.form.getlist(name)
         elif datetime in kinds:
-            found[name] = entered_moment(name)
+            values[name] = entered_moment(name)
         elif text or (int not in kinds and str in kinds and (field.is_required() or name in request.form)):
-            found[name] = text
-    return {name: value for name, value in found.items() if value is not None}
+            values[name] = text
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:

@@ -80,14 +80,14 @@ def listed_page(session: Any, *, page: int, now: datetime, search: str = "") -> 
     With `search`, each of its words must occur in the slug, the title or the overview.
     """
     words = search.casefold().split()
-    found = [
+    competitions = [
         each
         for each in listed(session)
         if all(word in f"{each.slug} {each.title} {each.overview}".casefold() for word in words)
     ]
-    states = {each.id: STATES.index(phases.state(each, now)) for each in found}
-    found = sorted(_current_stages(found, states), key=lambda each: states[each.id])
-    return page_of_list(found, page=page, page_size=PAGE_SIZE)
+    states = {each.id: STATES.index(phases.state(each, now)) for each in competitions}
+    competitions = sorted(_current_stages(competitions, states), key=lambda each: states[each.id])
+    return page_of_list(competitions, page=page, page_size=PAGE_SIZE)
 
 
 def _current_stages(competitions: list[Competition], states: Mapping[int, int]) -> list[Competition]:
@@ -103,16 +103,16 @@ def _current_stages(competitions: list[Competition], states: Mapping[int, int]) 
 
 def listed(session: Any) -> list[Competition]:
     """Return the competitions visible to the current user, newest first."""
-    found = lookup.list_all(session)
+    competitions = lookup.list_all(session)
     if g.token is not None and g.token.competition_id is not None:
-        found = [each for each in found if each.id == g.token.competition_id]
+        competitions = [each for each in competitions if each.id == g.token.competition_id]
     if g.user is not None and g.user.is_admin:
-        return found
+        return competitions
     own = organizers.roles(session, user=g.user)
     joined = participations.competition_ids(session, user=g.user)
     return [
         each
-        for each in found
+        for each in competitions
         if each.id in own
         or (
             each.state is not CompetitionState.DRAFT

@@ -70,11 +70,11 @@ class FaultAnswer(Answer):
     message: str
 
 
-def job(found: OrganizerJob) -> Job:
+def job(row: OrganizerJob) -> Job:
     """Return a job as the API model."""
-    return Job.of(found, is_final=not organizer_jobs.is_open(found))
+    return Job.of(row, is_final=not organizer_jobs.is_open(row))
 
 
-def fault(found: Fault) -> FaultAnswer:
+def fault(problem: Fault) -> FaultAnswer:
     """Return a problem as the API model."""
-    return FaultAnswer(fields=list(found.names), message=found.sentence)
+    return FaultAnswer(fields=list(problem.names), message=problem.sentence)

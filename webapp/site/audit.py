@@ -60,7 +60,7 @@ def _filters(ask: Ask, _: AuditList) -> dict[str, Any]:
 @AUDIT.read("", AuditList, endpoint="index", page="site/audit.html", extra=_filters)
 def audit_list(ask: Ask, query: AuditQuery) -> AuditList:
     """List the audit entries of a competition, newest first."""
-    competition = ask.competition if "slug" in ask.given else None
+    competition = ask.competition if "slug" in ask.arguments else None
     found, names = log.list_after(
         ask.session, competition=competition, action=query.action, person=query.by, part=query.part
     )

@@ -48,8 +48,8 @@ def opened(session: Any, submission_id: int, slug: str | None = None, **_: Any) 
     return found[submission_id]
 
 
-def _competition(session: Any, **given: Any) -> Competition:
-    return opened(session, **given).submission.competition
+def _competition(session: Any, **arguments: Any) -> Competition:
+    return opened(session, **arguments).submission.competition
 
 
 ONE = Surface(blueprint, tag=TAG, role=Access.USER, api="", find=_competition)
@@ -97,8 +97,8 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
 )
 def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
     """Return a submission of the user's team or of a competition that the user organizes."""
-    found = opened(ask.session, **ask.given)
-    if "slug" in ask.given and found.submission.status is SubmissionStatus.PENDING:
+    found = opened(ask.session, **ask.arguments)
+    if "slug" in ask.arguments and found.submission.status is SubmissionStatus.PENDING:
         ask.state = scoring_queue.is_being_scored(ask.session, submission=found.submission)
     summary = _summary(ask, found)
     ask.shown |= {"found": found, "summary": summary}
@@ -164,7 +164,7 @@ def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
 @ONE.read("/submissions/<int:submission_id>/file", None, endpoint="file", file="application/octet-stream")
 def submission_file(ask: Ask, submission_id: int) -> Response:
     """Return a submission's file exactly as it was uploaded."""
-    found = opened(ask.session, **ask.given).submission
+    found = opened(ask.session, **ask.arguments).submission
     accepting.require_file(found)
     return send_file(
         current_site().storage.open(found.sha256),
@@ -178,7 +178,7 @@ def submission_file(ask: Ask, submission_id: int) -> Response:
 @ONE.read("/submissions/<int:submission_id>/receipt", None, endpoint="receipt", file="application/json")
 def submission_receipt(ask: Ask, query: ReceiptQuery, submission_id: int) -> Response:
     """Download the parts of a submission's receipt that the user may see."""
-    found = opened(ask.session, **ask.given)
+    found = opened(ask.session, **ask.arguments)
     document = receipts.visible_to(
         ask.session,
         submission=found.submission,
@@ -187,7 +187,7 @@ def submission_receipt(ask: Ask, query: ReceiptQuery, submission_id: int) -> Res
         phase=phases.phase(found.submission.competition, ask.now),
     )
     answer = Response(document.to_json(), mimetype="application/json")
-    if "slug" in ask.given:
+    if "slug" in ask.arguments:
         name = f"receipt-{submission_id}-v{document.scoring_version}.json"
         answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer

@@ -69,7 +69,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
 def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     """List the team's submissions, newest first, with the remaining limits and the selection."""
     session = ask.session
-    state = situation_in(session, ask.given["slug"])
+    state = situation_in(session, ask.arguments["slug"])
     ask.competition, ask.now = competition, now = state.competition, state.now
     found = accepting.slice_of(session, team=state.team, part=query.part)
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
