@@ -65,7 +65,7 @@ def test_a_stopped_site_is_unreachable(admin, service, monkeypatch):
 
 def test_api_sends_fields_and_prints_json(host, service):
     service.competition()
-    found = json.loads(host("api", "GET", "competitions").stdout)
+    found = json.loads(host("api", "GET", "/competitions").stdout)
     assert [each["slug"] for each in found["competitions"]] == ["toxicity"]
     paused = host("api", "POST", "competitions/toxicity/organize/pause", "-f", "message=Wait.")
     assert paused.exit_code == 0, paused.output

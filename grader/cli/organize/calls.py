@@ -350,7 +350,7 @@ def api(client: Client, method: str, path: str, fields: dict[str, Any], yes: boo
 
     /api/openapi.json on the site describes all requests.
     """
-    response = client.ask(method, path, fields, confirm=asking(yes=yes))
+    response = client.ask(method, path.lstrip("/"), fields, confirm=asking(yes=yes))
     if not response.headers.get("Content-Type", "").startswith("application/json"):
         return CommandOutput({"text": response.text}, text=response.text)
     answer = response.json()
