@@ -59,9 +59,10 @@ def installed_settings() -> Settings:
     """
     names = {f"{PREFIX}{name}{suffix}" for name in ("DATA_DIR", "DATABASE_URL") for suffix in ("", "_FILE")}
     if not (names & os.environ.keys() or os.access("var/fairboard.db", os.F_OK)) and UNITS_FILE.exists():
-        for found in _ASSIGNMENT.finditer(UNITS_FILE.read_text()):
-            quoted = found[2] and re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)
-            os.environ.setdefault(found[1], quoted or found[3] or found[4] or "")
+        for assignment in _ASSIGNMENT.finditer(UNITS_FILE.read_text()):
+            name, double, single, bare = assignment.groups(default="")
+            unescaped = re.sub(r"\\(.)", r"\1", double, flags=re.DOTALL)
+            os.environ.setdefault(name, unescaped or single or bare)
         for name, value in UNITS_DEFAULTS.items():
             os.environ.setdefault(name, value)
     settings = load_settings()

@@ -122,13 +122,14 @@ def verify(target: str | None, name: str | None) -> None:
     """Verify the hashes of all files in a backup, and the number of rows in each table."""
     chosen = _chosen(target, installed_settings())
     with failures_in_a_sentence():
-        found = backups.open_backup(chosen, name=name)
-        problems = backups.verify(found)
+        opened_backup = backups.open_backup(chosen, name=name)
+        problems = backups.verify(opened_backup)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
+    _, record = opened_backup
     click.echo(
-        f"The backup as of {found[1].made_at.isoformat()} is complete: all tables and "
-        f"{counted(len(found[1].blobs), 'blob')} match."
+        f"The backup as of {record.made_at.isoformat()} is complete: all tables and "
+        f"{counted(len(record.blobs), 'blob')} match."
     )
 
 
@@ -146,10 +147,10 @@ def restore(target: str | None, name: str | None) -> None:
     """
     settings = installed_settings()
     with opened_database(settings) as database, lock.hold(settings.data_dir.resolve()):
-        found = backups.open_backup(_chosen(target, settings), name=name)
+        opened_backup = backups.open_backup(_chosen(target, settings), name=name)
         storage = open_storage(settings.storage())
-        held_mails = backups.restore(database, storage, found)
-    record = found[1]
+        held_mails = backups.restore(database, storage, opened_backup)
+    _, record = opened_backup
     lines = [
         f"Restored the state as of {record.made_at.isoformat()}: {counted(len(record.blobs), 'blob')}, "
         f"schema {schema.head()}.",

@@ -131,9 +131,9 @@ def migrate(without_backup: bool, for_serve: bool) -> None:
 @click.command()
 def settings() -> None:
     """Show every setting with its variable, value (secrets masked) and description."""
-    found = installed_settings()
-    for name, field in type(found).model_fields.items():
-        value = getattr(found, name)
+    installed = installed_settings()
+    for name, field in type(installed).model_fields.items():
+        value = getattr(installed, name)
         click.echo(f"{PREFIX}{name.upper()}={'' if value is None else value}\n    {field.description}")
 
 

@@ -105,8 +105,7 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
     from grader.files import read_solution
     from grader.reports import Material
 
-    given = {"label": chosen.label, "identities": chosen.identities}
-    solution = read_solution(path, named=chosen.roles, **given)
+    solution = read_solution(path, label=chosen.label, identities=chosen.identities, named=chosen.roles)
     name, other = (one_line(path.name, LONGEST_NAME) if path else "" for path in (submission, against))
     return Material(
         solution,

@@ -64,15 +64,15 @@ class Outcome:
 def bias_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> Outcome:
     """Score a submission, or columns of the solution, with the bias metric."""
     settings = metric_settings(vars(chosen))
-    given = {"label": chosen.label, "identities": chosen.identities, "named": chosen.roles}
+    columns = {"label": chosen.label, "identities": chosen.identities, "named": chosen.roles}
     notes: Sequence[Note] = ()
     if submission is not None:
-        read = read_solution(solution, **given)
+        read = read_solution(solution, **columns)
         wanted = SubmissionColumns(ONE_NUMBER.columns, read.roles.id or ID)
         file = read_submission(submission, read.row_ids, wanted=wanted)
         predictions, notes = {ONE_MODEL: file.predictions}, file.notes
     else:
-        read = read_scored_table(solution, predictions=chosen.prediction, **given)
+        read = read_scored_table(solution, predictions=chosen.prediction, **columns)
         predictions = read.predictions
     splits = _splits(read)
     in_score = [

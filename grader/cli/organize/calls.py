@@ -11,7 +11,7 @@ import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
 from grader.cli.output import CommandOutput, table_of
-from grader.cli.parameters import FILE, OUTPUT_FILE, fields_option, roster_lines, text_of
+from grader.cli.parameters import FILE, OUTPUT_FILE, fields_option, options, roster_lines, text_of
 from grader.client import Client, Unusable
 from grader.client.organizer import quoted
 from grader.text import csv_lines
@@ -32,21 +32,21 @@ ACCOUNT = ("name", "is_admin", "email", "email_verified_at", "created_at", "susp
 
 
 version_option = click.option("--version", type=int, help="The scoring version; by default, live.")
-# For each thing that arguments name: the path and key of its list, and the key of its id.
-_FOUND: Mapping[str, tuple[str, str, str]] = {
+# For each place in a path that holds a name: the path and key of its list, and the key of its id.
+_LISTS: Mapping[str, tuple[str, str, str]] = {
     "team": (f"{ORGANIZE}/teams", "teams", "id"),
     "organizer": (f"{ORGANIZE}/organizers", "organizers", "user_id"),
     "person": ("people", "people", "id"),
 }
 
 
-def _found(client: Client, place: str, name: str, ids: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return the id and the exact name of a thing; raise Unusable if there is none."""
-    path, key, id_key = _FOUND[place]
+def _named(client: Client, place: str, name: str, ids: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the id and the exact name of a team, organizer or person; raise Unusable if there is none."""
+    path, key, id_key = _LISTS[place]
     for page in client.pages_of(path.format(**ids), q=name):
-        for thing in page[key]:
-            if thing["name"].casefold() == name.casefold():
-                return thing[id_key], thing["name"]
+        for each in page[key]:
+            if each["name"].casefold() == name.casefold():
+                return each[id_key], each["name"]
     raise Unusable(f"There is no {place} with the name {name!r}.")
 
 
@@ -75,42 +75,36 @@ class Call:
         """Return the click command."""
         places = re.findall(r"{(\w+)}", self.path)
 
-        def act(client: Client, yes: bool = True, **given: Any) -> CommandOutput:
-            given |= given.pop("fields", {})
-            ids = {place: quoted(given[place]) for place in places}
-            for place in _FOUND.keys() & ids.keys():
-                ids[place], given[place] = _found(client, place, given[place], ids)
-            fields = {key: value for key, value in given.items() if key not in ids and value is not None}
+        def act(client: Client, yes: bool = True, **values: Any) -> CommandOutput:
+            values |= values.pop("fields", {})
+            ids = {place: quoted(values[place]) for place in places}
+            for place in _LISTS.keys() & ids.keys():
+                ids[place], values[place] = _named(client, place, values[place], ids)
+            fields = {key: value for key, value in values.items() if key not in ids and value is not None}
             path, confirm = self.path.format(**ids), asking(yes=yes) if self.asks else True
             if self.table:
-                key, names = self.table
+                key, columns = self.table
                 rows = [each for page in client.pages_of(path, **fields) for each in page[key]]
-                return CommandOutput({key: rows}, table_of(rows, names))
+                return CommandOutput({key: rows}, table_of(rows, columns))
             if self.file is not None:
-                output = fields.pop("output", None) or (
-                    self.file and Path(self.file.replace("SLUG", ids["slug"]))
-                )
+                output = fields.pop("output", None) or self.file.replace("SLUG", values.get("slug", ""))
                 response = client.ask(self.method, path, fields)
                 if not output:
                     return CommandOutput({"text": response.text}, text=response.text)
-                output.write_bytes(response.content)
+                Path(output).write_bytes(response.content)
                 return CommandOutput({"path": str(output)}, [f"Written: {output}"])
             answer = client.call(self.method, path, fields, confirm=confirm)
             done = self.done
-            lines = done(answer) if callable(done) else [done.format(answer=answer, **given)]
+            lines = done(answer) if callable(done) else [done.format(answer=answer, **values)]
             return CommandOutput(answer, lines)
 
         act.__doc__ = self.summary
-        view: Any = organizers(act)
-        options = [*self.parameters, *([yes_option] if self.asks else [])]
+        parameters = [click.argument(place, **ARGUMENTS.get(place, {})) for place in places]
+        parameters += [*self.parameters, *([yes_option] if self.asks else [])]
         if self.file is not None:
             help_text = f"The file to write; by default, {self.file or 'standard output'}."
-            options.append(click.option("-o", "--output", type=OUTPUT_FILE, help=help_text))
-        for decorate in reversed(options):
-            view = decorate(view)
-        for place in reversed(places):
-            view = click.argument(place, **ARGUMENTS.get(place, {}))(view)
-        return click.command(name)(view)
+            parameters.append(click.option("-o", "--output", type=OUTPUT_FILE, help=help_text))
+        return click.command(name)(options(*parameters)(organizers(act)))
 
 
 def _imported(answer: Any) -> list[str]:
@@ -140,7 +134,7 @@ CALLS = {
         "Post the Markdown in the file TEXT as an announcement in SLUG.",
         "Announcement {answer[id]} was posted on the Home page of {slug}.",
         (
-            click.argument("body", type=FILE, metavar="TEXT", callback=lambda *given: text_of(given[2])),
+            click.argument("body", type=FILE, metavar="TEXT", callback=lambda *values: text_of(values[2])),
             click.option("--title", required=True, help="The title."),
             click.option("--mail", "by_mail", is_flag=True, help="Also e-mail it to all participants."),
         ),
@@ -233,7 +227,7 @@ CALLS = {
                 "students",
                 type=FILE,
                 metavar="FILE",
-                callback=lambda *given: roster_lines(given[2]),
+                callback=lambda *values: roster_lines(values[2]),
             ),
             click.option("--mail", "by_mail", is_flag=True, help="E-mail the links to the students."),
             click.option(

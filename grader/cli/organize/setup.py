@@ -36,13 +36,13 @@ def create(
 
     read = competition_files.read(path) if from_jigsaw is None else competition_files.of_jigsaw(file)
     sent = {"slug": read.slug or path.stem, "title": read.changes.get("title", ""), "owner": owner}
-    made = client.call("POST", "competitions", sent)
-    slug = made["slug"]
+    answer = client.call("POST", "competitions", sent)
+    slug = answer["slug"]
     desk = client.organize(slug, confirm=True)
     try:
         lines = [f"{slug} is a draft.", *_apply(client, desk, read, (from_jigsaw or path).parent)[1]]
         if is_published:
-            made = desk.call("POST", "state/publish")
+            answer = desk.call("POST", "state/publish")
             lines.append(f"{slug} is published.")
         else:
             lines += [f"- {fault['message']}" for fault in desk.call("GET", "state")["missing"]]
@@ -54,7 +54,7 @@ def create(
             err=True,
         )
         raise
-    return CommandOutput(made, lines)
+    return CommandOutput(answer, lines)
 
 
 @click.command()
@@ -139,8 +139,8 @@ def data(client: Client, slug: str) -> CommandOutput:
     The exit code is 1 if a file is held back.
     """
     desk = client.organize(slug)
-    found, lines, errors = desk.ended("data"), list[str](), list[str]()
-    for file in found["files"]:
+    answer, lines, errors = desk.ended("data"), list[str](), list[str]()
+    for file in answer["files"]:
         lines.append(f"{file['name']}: {file['state']}.")
         sentences = [*file["discloses"], *file["unopened"]]
         lines += [f"- {sentence}." for sentence in sentences]
@@ -149,7 +149,7 @@ def data(client: Client, slug: str) -> CommandOutput:
                 f"To release {file['name']} anyway: fairboard api POST "
                 f"competitions/{slug}/organize/data/{quoted(file['name'])}/allow"
             )
-    return CommandOutput(found, lines, errors, code=1 if errors else 0)
+    return CommandOutput(answer, lines, errors, code=1 if errors else 0)
 
 
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> list[str]:
