@@ -48,12 +48,7 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
         yield show
 
 
-def score_text(score: float | None) -> str:
-    """Return a score as on leaderboards: with five decimals, or more if the metric has more."""
-    return "" if score is None else number_text(score, 5)
-
-
-def number_text(value: float, decimals: int) -> str:
+def number_text(value: float, decimals: int = 5) -> str:
     """Return a rounded number with all its decimals, and at least this many."""
     text = f"{value:.{decimals}f}"
     return text if float(text) == value else repr(value)

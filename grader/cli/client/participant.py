@@ -11,7 +11,7 @@ from grader.cli.client.connection import (
     participants,
 )
 from grader.cli.group import REJECTED, SITE
-from grader.cli.output import TERMS, CommandOutput, left, number_text, progress, score_text, table_of
+from grader.cli.output import TERMS, CommandOutput, left, number_text, progress, table_of
 from grader.cli.parameters import FOLDER, INPUT_FILE, OUTPUT_FILE
 from grader.client import Client, Refused
 from grader.client.records import ApiRecord, Json, Submission
@@ -77,9 +77,9 @@ def _outcome(done: Submission, limits: ApiRecord, row: ApiRecord | None) -> Comm
         case "scored":
             heading = f"Submission #{done.id}: scored; the competition does not show the score yet."
             if done.public_score is not None:
-                heading = f"Submission #{done.id}: score {score_text(done.public_score)}."
+                heading = f"Submission #{done.id}: score {number_text(done.public_score)}."
             if row is not None and row.rank is not None:
-                heading += f" Your team has rank {row.rank:,} with {score_text(row.score)}."
+                heading += f" Your team has rank {row.rank:,} with {number_text(row.score)}."
             if done.weakest_term is not None and done.terms is not None:
                 name, value = TERMS.get(done.weakest_term, done.weakest_term), done.terms[done.weakest_term]
                 heading += f" Weakest term: {name}, {number_text(value, 4)}."
@@ -141,7 +141,7 @@ def submission(client: Client, submission_id: int, path: Path | None) -> Command
     lines += [scored.description] if scored.description else []
     for split, prefix in (("public", ""), ("private", "private_")):
         if (score := scored.get(f"{split}_score")) is not None:
-            lines += [f"\n{split} score {score_text(score)}", *_breakdown(scored, prefix)]
+            lines += [f"\n{split} score {number_text(score)}", *_breakdown(scored, prefix)]
     problems, notes = _findings(scored)
     return CommandOutput(scored, [*lines, *notes], problems)
 

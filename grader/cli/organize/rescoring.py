@@ -52,9 +52,11 @@ def rescore(
         )
     # --drop itself confirms the action.
     desk, sent = client.organize(slug, confirm=drop or asking(yes=yes)), with_texts(fields)
-    if rollback is not None:
-        return _switched(desk, rollback, _roll_back(desk, rollback, {"reason": reason, **sent}))
     number = _begin(desk, reason=reason, **inputs) if is_new else _preparing(desk)
+    if rollback is not None and number != rollback:
+        # The earlier version is live afterwards unless newer submissions must be scored first.
+        _publish(desk, rollback, "rollback", {"reason": reason, **sent})
+        number = rollback
     if number is None:
         raise Unusable(f"No rescoring of {slug} is in progress.")
     if drop:
@@ -97,19 +99,6 @@ def _checked(desk: Organizer, job: Mapping[str, Any]) -> int:
     if checked["state"] != "done":
         raise Unusable(" ".join(each["message"] for each in checked["problems"]))
     return int(job["id"])
-
-
-def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> dict[str, Any]:
-    """Roll back after scoring missing submissions; continue an interrupted rollback."""
-    if _preparing(desk) == number:
-        answer = desk.call("GET", f"rescoring/{number}")
-    else:
-        answer = _publish(desk, number, "rollback", sent)
-    if answer["state"] != "preparing":
-        return answer
-    desk.rescored(number)
-    sent.pop("reason")
-    return _publish(desk, number, "publish", sent)
 
 
 def _publish(desk: Organizer, number: int, act: str, sent: dict[str, Any]) -> dict[str, Any]:

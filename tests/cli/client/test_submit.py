@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grader.cli.client import connection
-from grader.cli.output import say, score_text
+from grader.cli.output import number_text, say
 from grader.ranking.order import SCALE
 
 GOOD, BAD = "good.csv", "bad.csv"
@@ -113,6 +113,6 @@ def test_team_joins_and_shows_entry_members_and_limits(ada, service):
 
 
 def test_texts_are_shown_as_on_leaderboards_and_without_control_characters(capsys):
-    assert score_text(0.5) == SCALE.text(50_000)
+    assert number_text(0.5) == SCALE.text(50_000)
     say("a\x1b[2Jb\u202ec\td\n")
     assert capsys.readouterr().out == "a[2Jbc\td\n\n"
