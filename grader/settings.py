@@ -66,9 +66,10 @@ class HostMetrics(enum.StrEnum):
 
 def validated_target(target: str) -> str:
     """Return the address of a bucket or the absolute path of a folder; raise ValueError for anything else."""
-    if target.startswith("s3://"):
-        if not urlsplit(target).netloc:
-            raise ValueError("expected a folder or s3://bucket/prefix")
+    is_bucket = target.startswith("s3://")
+    if not target or (is_bucket and not urlsplit(target).netloc):
+        raise ValueError("expected a folder or s3://bucket/prefix")
+    if is_bucket:
         return target.rstrip("/")
     require_local(target)
     return str(Path(target).absolute())

@@ -29,7 +29,7 @@ MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALAR
 
 def _target_of(_context: Any, _parameter: Any, value: str | None) -> str | None:
     try:
-        return value and validated_target(value)
+        return None if value is None else validated_target(value)
     except ValueError as error:
         raise click.BadParameter(f"{error}.") from error
 
@@ -171,9 +171,10 @@ def restore(target: str | None, name: str | None) -> None:
 
 
 def _chosen(target: str | None, settings: Settings) -> str:
-    if target is None and settings.backup_target is None:
+    chosen = target or settings.backup_target
+    if chosen is None:
         raise click.ClickException(f"Specify a folder or a bucket, or set {PREFIX}BACKUP_TARGET.")
-    return target or settings.backup_target or ""
+    return chosen
 
 
 @click.command()

@@ -228,7 +228,7 @@ def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) 
                 session.flush()
             reach("restore.before_commit")
     except (BlobMissing, BlobDamaged) as error:
-        raise NotABackup(f"The backup is damaged: {error}") from error
+        raise NotABackup(f"The backup cannot be restored. {error}") from error
     return count
 
 

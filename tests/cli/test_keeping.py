@@ -92,6 +92,7 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
 def test_an_incomplete_backup_is_listed_and_fails_its_verification(admin, service, tmp_path):
     sha256 = service.submit(service.competition()).submission.sha256
     assert "Specify a folder or a bucket, or set FAIRBOARD_BACKUP_TARGET." in admin("backup").stderr
+    assert "expected a folder or s3://bucket/prefix." in admin("backup", "create", "").stderr
     assert "contains no complete backup." in admin("restore", tmp_path).stderr
     empty = admin("backup", "list", tmp_path / "empty")
     assert (empty.exit_code, "contains no backup." in empty.stderr) == (0, True)
