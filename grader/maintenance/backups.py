@@ -208,7 +208,7 @@ def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) 
             f"Fairboard {record.fairboard} made the backup {record.name} with the schema {record.revision}, "
             f"which this version ({version('fairboard')}) does not know. Restore it with that version."
         )
-    if schema.current(database) is not None and not database_copies.is_empty(database):
+    if not database_copies.is_empty(database):
         raise OrganizerRefusal(
             "cannot_restore",
             ErrorKind.CONFLICT,

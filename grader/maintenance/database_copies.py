@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import chain, islice
@@ -32,6 +31,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.schema import AddConstraint, DropConstraint
 
 from grader.crash_points import reach
 from grader.db import Database
@@ -77,14 +77,18 @@ def fill(connection: Connection, copies: Mapping[str, TableCopy], objects: Stora
 
     Raises BlobMissing, BlobDamaged or NotABackup.
     """
-    with _without_references(connection):
-        present = {table.name: table for table in tables(connection)}
-        for table in present.values():
-            connection.execute(delete(table))  # migrations may have inserted rows
-        for name, copy in copies.items():
-            _insert_rows(connection, present[name], copy, objects)
-        for table in present.values():
+    is_sqlite = connection.dialect.name == "sqlite"  # `schema.migrating` disables its foreign keys
+    present = tables(connection)
+    references = [] if is_sqlite else [each for table in present for each in table.foreign_key_constraints]
+    for each in references:  # some rows refer to each other in cycles
+        connection.execute(DropConstraint(each))
+    for table in present:
+        connection.execute(delete(table))  # migrations may have inserted rows
+        _insert_rows(connection, table, copies[table.name], objects)
+        if not is_sqlite and "id" in table.c:
             _advance_ids(connection, table)
+    for each in references:
+        connection.execute(AddConstraint(each))
 
 
 def is_empty(database: Database) -> bool:
@@ -117,7 +121,7 @@ def tables(connection: Connection) -> list[Table]:
     for table in metadata.tables.values():
         for column in table.columns:
             if isinstance(column.type, JSON):
-                column.type.none_as_null = True  # distinguishes NULL from JSON's null
+                column.type.none_as_null = True  # as in the models
     return sorted(metadata.tables.values(), key=lambda table: table.name)
 
 
@@ -175,34 +179,14 @@ def _converter(kind: Any, dialect: str) -> Callable[[Any], Any]:
     if isinstance(kind, Date):
         return date.fromisoformat
     if isinstance(kind, JSON):
-        return lambda value: JSON.NULL if (data := json.loads(value)) is None else data
+        return json.loads
     return lambda value: value
 
 
 def _advance_ids(connection: Connection, target: Table) -> None:
     """Let PostgreSQL's next id follow the greatest one; SQLite does this itself."""
-    if connection.dialect.name == "postgresql" and "id" in target.c:
-        last = connection.scalar(select(func.max(target.c.id)))
-        if last is not None:
-            quoted = connection.dialect.identifier_preparer.quote_identifier(target.name)
-            sequence = func.pg_get_serial_sequence(quoted, "id")
-            connection.execute(select(func.setval(sequence, last)))
-
-
-@contextmanager
-def _without_references(connection: Connection) -> Iterator[None]:
-    """Drop foreign keys during the block, because some rows refer to each other in cycles."""
-    if connection.dialect.name == "sqlite":  # `schema.migrating` disables and checks them
-        yield
-        return
-    rows = connection.execute(
-        text(
-            "SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) "
-            "FROM pg_constraint WHERE contype = 'f' AND connamespace = current_schema()::regnamespace"
-        )
-    ).all()
-    for owner, name, _ in rows:
-        connection.execute(text(f"ALTER TABLE {owner} DROP CONSTRAINT {name}"))
-    yield
-    for owner, name, definition in rows:
-        connection.execute(text(f"ALTER TABLE {owner} ADD CONSTRAINT {name} {definition}"))
+    last = connection.scalar(select(func.max(target.c.id)))
+    if last is not None:
+        quoted = connection.dialect.identifier_preparer.quote_identifier(target.name)
+        sequence = func.pg_get_serial_sequence(quoted, "id")
+        connection.execute(select(func.setval(sequence, last)))

@@ -122,12 +122,10 @@ def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
 
 def check(database: Database, storage: Storage) -> tuple[list[ListedBlob], list[MissingBlob]]:
     """Return the stored blobs, and the missing ones to which rows refer."""
-    with database.read() as session:
-        before = required(session)
-    listed = list(storage.blobs())  # blobs of later rows may be absent
+    listed = list(storage.blobs())
     with database.read() as session:
         lost = missing(session, stored={blob.sha256 for blob in listed})
-    return listed, [blob for blob in lost if blob.sha256 in before]
+    return listed, [blob for blob in lost if not storage.exists(blob.sha256)]  # some may be new
 
 
 def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) -> list[ListedBlob]:
@@ -153,17 +151,15 @@ def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *
     """Delete unreferenced blobs that were not stored or touched for `age`; return their names."""
     deleted: set[str] = set()
     for start in range(0, len(names), BATCH):
-        deleted |= _delete(database, storage, names[start : start + BATCH], age)
+        batch = names[start : start + BATCH]
+        with database.write() as session:
+            _lock(session, shared=False)  # excludes writers
+            kept = named(session, among=batch)
+            before = db.now(session) - age
+            deleted.update(
+                name for name in batch if name not in kept and storage.delete_old(name, before=before)
+            )
     return deleted
-
-
-def _delete(database: Database, storage: Storage, batch: Sequence[str], age: timedelta) -> set[str]:
-    """Delete unreferenced blobs while writers are excluded."""
-    with database.write() as session:
-        _lock(session, shared=False)
-        kept = named(session, among=batch)
-        before = db.now(session) - age
-        return {name for name in batch if name not in kept and storage.delete_old(name, before=before)}
 
 
 def _names(
