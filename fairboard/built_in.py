@@ -214,6 +214,12 @@ def require_classes(options: Options) -> None:
         raise ValueError("The metric needs at least two classes.")
 
 
+def problem(is_wrong: NDArray[np.bool_], text: str) -> list[str]:
+    """Return the text with the number of wrong rows, if any."""
+    count = int(np.count_nonzero(is_wrong))
+    return [f"{text}: {count}."] if count else []
+
+
 def ratio(value: int, by: int) -> float:
     """Return the quotient of two counts; 0 if the divisor is 0."""
     return value / by if by else 0.0

@@ -17,6 +17,7 @@ from fairboard.built_in import (
     ClassCounts,
     ClassMetric,
     RowMetric,
+    problem,
     ratio,
     require_classes,
     values_of,
@@ -158,8 +159,7 @@ def _loss(given_truth: FloatArray) -> FloatArray:
 
 def not_binary(truth: NDArray[Any]) -> list[str]:
     """Return a problem if there are values other than 0 and 1."""
-    count = int(np.count_nonzero((truth != 0) & (truth != 1)))
-    return [f"The target must be 0 or 1; rows with another value: {count}."] if count else []
+    return problem((truth != 0) & (truth != 1), "The target must be 0 or 1; rows with another value")
 
 
 @dataclass(frozen=True, kw_only=True)

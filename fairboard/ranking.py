@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.built_in import NUMBERS, PREDICTION, TARGET, BuiltIn, RowMetric
+from fairboard.built_in import NUMBERS, PREDICTION, TARGET, BuiltIn, RowMetric, problem
 from fairboard.classification import FROM_0_TO_1, not_binary
 from fairboard.interface import (
     ColumnKind,
@@ -125,11 +125,6 @@ def _distinct(truth: NDArray[Any]) -> NDArray[Any]:
     return ordered
 
 
-def _no_class(truth: NDArray[Any]) -> list[str]:
-    count = int(np.count_nonzero((truth < 0).all(axis=1)))
-    return [f"Each row needs at least one true class; rows without one: {count}."] if count else []
-
-
 def _average_precisions(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
     """Return the average precision of each row: the mean precision at the places of correct classes.
 
@@ -180,7 +175,9 @@ RANKING: tuple[BuiltIn, ...] = (
         title="Mean average precision at k (MAP@k)",
         sentence="The mean over rows of the average precision of the first k classes of a list.",
         columns=(ColumnSpec(TARGET, ColumnKind.CLASSES), ColumnSpec(PREDICTION, ColumnKind.CLASSES)),
-        problems=_no_class,
+        problems=lambda truth: problem(
+            np.all(truth < 0, axis=1), "Each row needs at least one true class; rows without one"
+        ),
         prepared=_distinct,
         rows=_average_precisions,
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.built_in import PREDICTION, TARGET, BuiltIn, RowMetric
+from fairboard.built_in import PREDICTION, TARGET, BuiltIn, RowMetric, problem
 from fairboard.interface import LARGEST, ColumnKind, ColumnSpec, Direction, FloatArray
 from fairboard.row_statistics import deviations
 
@@ -20,16 +20,6 @@ def squared_errors(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[F
 
 def _relative_errors(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
     return (np.minimum(np.abs((predictions - truth) / truth), LARGEST**2),)  # at most 1e290
-
-
-def _negative(truth: NDArray[Any]) -> list[str]:
-    count = int(np.count_nonzero(truth < 0))
-    return [f"The target must not be negative; negative rows: {count}."] if count else []
-
-
-def _zero(truth: NDArray[Any]) -> list[str]:
-    count = int(np.count_nonzero(np.abs(truth) < 1 / LARGEST))
-    return [f"The target must not be 0; rows with 0: {count}."] if count else []
 
 
 def constant(truth: NDArray[Any], spread: float = 0.0) -> list[str]:
@@ -93,7 +83,7 @@ REGRESSION: tuple[BuiltIn, ...] = (
         sentence="RMSE of log(1 + value): an error counts by its ratio instead of its difference.",
         direction=Direction.LOWEST,
         columns=(ColumnSpec(TARGET, ColumnKind.NUMBER, 0), ColumnSpec(PREDICTION, ColumnKind.NUMBER, 0)),
-        problems=_negative,
+        problems=lambda truth: problem(truth < 0, "The target must not be negative; negative rows"),
         prepared=np.log1p,
         rows=lambda truth, predictions: squared_errors(truth, np.log1p(predictions)),
         combine=lambda means: math.sqrt(means[0]),
@@ -103,7 +93,7 @@ REGRESSION: tuple[BuiltIn, ...] = (
         title="Mean absolute percentage error (MAPE)",
         sentence="The mean of the absolute error divided by the absolute target, as a fraction.",
         direction=Direction.LOWEST,
-        problems=_zero,
+        problems=lambda truth: problem(np.abs(truth) < 1 / LARGEST, "The target must not be 0; rows with 0"),
         rows=_relative_errors,
     ),
     RowMetric(
