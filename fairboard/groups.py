@@ -73,8 +73,6 @@ class PreparedGroups:
     """
 
     overall: Any
-    size: int
-    power: float
     groups: Mapping[Group, tuple[RowArray, Any]]
     skipped: Mapping[Group, tuple[str, ...]]
 
@@ -83,9 +81,11 @@ class GroupedMetric:
     """A metric that is also computed in each group; `groups` of the truth are columns of text."""
 
     def __init__(self, metric: Metric, rules: GroupRules) -> None:
-        if rules.weight < 1 and (reason := without_mean(metric.describe())):
+        about = metric.describe()
+        if rules.weight < 1 and (reason := without_mean(about)):
             raise ValueError(reason)
         self._metric, self._rules = metric, rules
+        self._power = -POWER if about.direction is Direction.HIGHEST else POWER
         self.name, self.version, self.encoding = metric.name, metric.version, metric.encoding
 
     def describe(self) -> Description:
@@ -95,8 +95,8 @@ class GroupedMetric:
             return about
         overall = TermSpec("overall", "Overall", about.direction, rows="all rows")
         weight = self._rules.weight
-        power = f"(p = {-POWER if about.direction is Direction.HIGHEST else POWER:g})"
-        sentence = f"{weight:.0%} {about.title}, {1 - weight:.0%} its power mean {power} over the groups"
+        mean = f"its power mean (p = {self._power:g}) over the groups"
+        sentence = f"{weight:.0%} {about.title}, {1 - weight:.0%} {mean}"
         return replace(about, sentence=sentence, terms=(overall, *about.terms))
 
     def encode(self, predictions: Columns) -> Any:
@@ -112,30 +112,28 @@ class GroupedMetric:
 
         Other groups in which the metric is undefined are skipped, with their reasons.
         """
+        overall, about = self._metric.prepare(truth, rows), self._metric.describe()
         groups, skipped = dict[Group, tuple[RowArray, Any]](), dict[Group, tuple[str, ...]]()
-        about = self._metric.describe()
         for column in self._rules.columns:
             names, codes = np.unique(truth[column][rows].astype(str), return_inverse=True)
             order = np.argsort(codes, kind="stable")
             starts = np.searchsorted(codes[order], np.arange(1, names.size))
             parts = dict(zip(names.tolist(), np.split(order, starts), strict=True))
             parts.pop("", None)
-            rows_of = {value: rows[places] for value, places in parts.items()}
             small = [
                 value
-                for value, each in rows_of.items()
+                for value, places in parts.items()
                 if (column, value) not in self._rules.in_score
-                and size_of_group(about, truth, each) < self._rules.least
+                and size_of_group(about, truth, rows[places]) < self._rules.least
             ]
             if small:
                 other = np.sort(np.concatenate([parts.pop(value) for value in small]))
                 if size_of_group(about, truth, rows[other]) >= self._rules.least:
                     parts[OTHER] = other
                 else:
-                    few = (
-                        f"It has fewer than {self._rules.least} rows{' of a class' * about.compares_classes}."
-                    )
-                    skipped |= dict.fromkeys([(column, value) for value in small], (few,))
+                    of_class = " of a class" if about.compares_classes else ""
+                    few = f"It has fewer than {self._rules.least} rows{of_class}."
+                    skipped |= {(column, value): (few,) for value in small}
             for value, places in parts.items():
                 try:
                     groups[column, value] = places, self._metric.prepare(truth, rows[places])
@@ -145,9 +143,7 @@ class GroupedMetric:
             reasons = (" ".join(skipped.get(each, ("No row has this value.",))) for each in missing)
             named = zip(missing, reasons, strict=True)
             raise UnsuitableTruth([f"{column} = {value}: {reason}" for (column, value), reason in named])
-        is_highest = about.direction is Direction.HIGHEST
-        overall = self._metric.prepare(truth, rows)
-        return PreparedGroups(overall, rows.size, -POWER if is_highest else POWER, groups, skipped)
+        return PreparedGroups(overall, groups, skipped)
 
     def score(self, prepared: PreparedGroups, encoded: Any) -> MetricResult:
         """Compute the overall values and those of each group."""
@@ -159,7 +155,7 @@ class GroupedMetric:
         if weight == 1:
             return replace(overall, groups=tables)
         values = [tables[column][value]["score"] for column, value in self._rules.in_score]
-        score = math.fsum([weight * overall.score, (1 - weight) * power_mean(values, prepared.power)])
+        score = math.fsum([weight * overall.score, (1 - weight) * power_mean(values, self._power)])
         terms = {"overall": overall.score, **overall.terms}
         return MetricResult(score, terms, overall.evidence, tables)
 
