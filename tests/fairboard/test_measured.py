@@ -92,6 +92,7 @@ def test_an_influence_is_the_change_of_the_score_by_one_row(power):
     split = prepare(labels, subgroups)
     values = bias_report(labels, predictions, subgroups, settings=settings)
     found = influences(split, dense_ranks(predictions), values, settings)
+    assert set(found) == {"score", *values.terms}
     for row in range(0, rows, 50):
         rest = np.delete(np.arange(rows), row)
         without = bias_report(labels[rest], predictions[rest], taken(subgroups, rest), settings=settings)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.bias.pair_counting import count_pairs
+from fairboard.bias.pair_counting import count_ranks
 from fairboard.bias.prepared import (
     BoolArray,
     FloatArray,
@@ -21,6 +21,7 @@ from fairboard.bias.prepared import (
     refuse_where,
 )
 from fairboard.bias.subgroups import comparisons
+from fairboard.ranks import dense_ranks
 
 Background = Literal["all", "annotated"]
 Predictions = Mapping[str, ArrayLike] | ArrayLike
@@ -160,12 +161,13 @@ def scores_of(data: Data, predictions: ArrayLike) -> FloatArray:
 
 def count(data: Data, predictions: ArrayLike, label: str | None = None) -> dict[str, dict[str, Comparison]]:
     """Return the comparisons of each identity: the five cells and ``"background_auc"``, in its background."""
-    scores, positive, labelled = scores_of(data, predictions), data.positive(label), data.labelled(label)
+    ranks = dense_ranks(scores_of(data, predictions))
+    positive, labelled = data.positive(label), data.labelled(label)
     counted = {}
     for name, mentions in data.members.items():
         rows = labelled & data.considered(name)
         split = PreparedSplit(positive[rows], (name,), (True,), (np.flatnonzero(mentions[rows]),))
-        counts = count_pairs(split, scores[rows])
+        counts = count_ranks(split, ranks[rows])
         counted[name] = _comparisons(counts, *counts.identities)
     return counted
 
