@@ -41,7 +41,7 @@ def export_csv(ask: Ask, query: ExportQuery, kind: str) -> Response:
         require_role(ask.session, competition.slug, Role.EDITOR)
     tables.version_of(ask.session, competition, table, query.version)
     write = partial(tables.write, competition=competition, kind=table, version_number=query.version)
-    return _stream(write, "text/csv", f"{competition.slug}-{table}.csv")
+    return stream(write, "text/csv", f"{competition.slug}-{table}.csv")
 
 
 @EXPORTS.read("/results.zip", None, endpoint="bundle", file="application/zip")
@@ -49,10 +49,10 @@ def export_results(ask: Ask) -> Response:
     """Return the results bundle, after the reveal: CSV tables, the published solution and a README."""
     phases.require_revealed(ask.competition)
     write = partial(tables.write_bundle, competition=ask.competition, storage=current_site().storage)
-    return _stream(write, "application/zip", f"{ask.competition.slug}-results.zip")
+    return stream(write, "application/zip", f"{ask.competition.slug}-results.zip")
 
 
-def _stream(write: Callable[[Any], Iterator[Any]], mimetype: str, name: str) -> Response:
+def stream(write: Callable[[Any], Iterator[Any]], mimetype: str, name: str) -> Response:
     """Stream an export unless this web process is sending as many as it can without delaying others."""
 
     def pieces() -> Iterator[Any]:

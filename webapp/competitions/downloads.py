@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from io import BytesIO
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from flask import Blueprint, Response, g, send_file
+from flask import Blueprint, Response, g
 from zipstream import ZipStream
 
 from grader import db
@@ -163,8 +163,7 @@ def data_file_list(ask: Ask) -> DataFileList:
 def data_file(ask: Ask, name: str) -> Response:
     """Download a data file or a range of it."""
     file = allowed_file(ask.session, ask.competition, name)
-    stream = current_site().storage.open(file.sha256)
-    return responses.send(stream, name=file.name, etag=file.sha256, modified=file.uploaded_at)
+    return responses.send_stored(file.sha256, name=file.name, modified=file.uploaded_at)
 
 
 @replace(DATA, role=Access.USER).read("/all.zip", None, endpoint="all_files")
@@ -183,22 +182,19 @@ def all_files(ask: Ask) -> Response:
 def sample_submission(ask: Ask) -> Response:
     """Download the sample submission, ordered by id."""
     digest = lookup.live(ask.competition).solution.sample_submission_sha256
-    return _attached(current_site().storage.open(digest), "text/csv", "sample_submission.csv", digest)
+    return responses.send_stored(digest, name=data_files.SAMPLE_SUBMISSION, mimetype="text/csv")
 
 
 @FILES.read("/solution.csv", None, endpoint="solution", api_path="/solution", file="text/csv")
 def published_solution(ask: Ask) -> Response:
     """Download the solution in its canonical form, once it is published."""
     digest = publication.published(ask.competition).digest
-    return _attached(current_site().storage.open(digest), "text/csv", "solution.csv", digest)
+    return responses.send_stored(digest, name="solution.csv", mimetype="text/csv")
 
 
 @FILES.read("/solution-nonce.txt", None, endpoint="nonce", api_path="/solution-nonce", file="text/plain")
 def published_nonce(ask: Ask) -> Response:
     """Download the nonce of the commitment to the published solution."""
-    text = f"{publication.published(ask.competition).nonce}\n"
-    return _attached(BytesIO(text.encode()), "text/plain", "solution-nonce.txt", False)
-
-
-def _attached(stream: BinaryIO, mimetype: str, name: str, etag: str | bool) -> Response:
-    return send_file(stream, mimetype=mimetype, as_attachment=True, download_name=name, etag=etag)
+    solution = publication.published(ask.competition)
+    text = BytesIO(f"{solution.nonce}\n".encode())
+    return responses.send(text, name="solution-nonce.txt", etag=solution.digest, mimetype="text/plain")

@@ -4,13 +4,23 @@ import re
 from datetime import datetime
 from typing import BinaryIO, cast
 
-from flask import Response, g, make_response, request
+from flask import Response, g, make_response, request, send_file
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
-from werkzeug.wsgi import FileWrapper, wrap_file
+from werkzeug.wsgi import FileWrapper
+
+from webapp.http.site import current_site
 
 BINARY = "application/octet-stream"
 PIECE_BYTES = 1 << 18
+
+
+def send_stored(
+    sha256: str, *, name: str, modified: datetime | None = None, mimetype: str = BINARY
+) -> Response:
+    """Return a response that sends a stored file; browsers save it and never display it."""
+    stream = current_site().storage.open(sha256)
+    return send(stream, name=name, etag=sha256, modified=modified, mimetype=mimetype)
 
 
 def send(
@@ -22,13 +32,18 @@ def send(
     """
     size = stream.seek(0, 2)
     stream.seek(0)
-    is_local = _is_local(stream)
-    body = wrap_file(request.environ, stream) if is_local else FileWrapper(stream, PIECE_BYTES)
-    answer = Response(body, mimetype=mimetype, direct_passthrough=True)
-    answer.headers.set("Content-Disposition", "attachment", filename=name)
+    answer = send_file(
+        stream,
+        mimetype=mimetype,
+        as_attachment=True,
+        download_name=name,
+        conditional=False,
+        etag=etag,
+        last_modified=modified,
+    )
+    if not _is_local(stream):
+        answer.response = FileWrapper(stream, PIECE_BYTES)
     answer.content_length = size
-    answer.set_etag(etag)
-    answer.last_modified = modified
     try:
         return cast(Response, answer.make_conditional(request, accept_ranges=True, complete_length=size))
     except RequestedRangeNotSatisfiable:

@@ -31,7 +31,7 @@ from grader.text import csv_lines
 from webapp.competitions import downloads
 from webapp.http import lookups, responses
 from webapp.http.context import competition_of, reading
-from webapp.http.site import current_site, signer
+from webapp.http.site import signer
 from webapp.kaggle_protocol.leaderboards import board_of, teams
 from webapp.kaggle_protocol.protocol import Fields, address, blueprint, next_token, read, time_text
 from webapp.kaggle_protocol.submissions import open_submission
@@ -137,11 +137,8 @@ def _offer(session: Any, kind: str, slug: str, subject: str = "") -> ResponseRet
 
 
 def _stored(name: str, sha256: str, modified: datetime) -> Download:
-    def response() -> Response:
-        stream = current_site().storage.open(sha256)
-        return responses.send(stream, name=name, etag=sha256, modified=modified)
-
-    return Download(name, sha256, response)
+    send = partial(responses.send_stored, sha256, name=name, modified=modified)
+    return Download(name, sha256, send)
 
 
 def _data_file(session: Any, competition: Competition, name: str) -> Download:

@@ -1,11 +1,11 @@
 """Rescoring (pages and API): versions, difference, settings, publication, rollback."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, request, stream_with_context, url_for
+from flask import Blueprint, Response, request, url_for
 
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.metrics import registry
@@ -22,6 +22,7 @@ from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import asked_settings
 from grader.text import counted
+from webapp.closing import exports
 from webapp.competitions import settings_form
 from webapp.competitions.settings_form import FORMULA
 from webapp.http import organizer_operations as organizing
@@ -168,15 +169,9 @@ def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
 def rescoring_table(ask: Ask, number: int) -> Response:
     """Return the scores of all submissions under both versions as CSV."""
     competition, versions = ask.competition, _compared(ask, number)
-
-    def pieces() -> Iterator[str]:
-        with reading() as session:
-            yield from difference.submissions_csv(session, competition=competition, versions=versions)
-
-    answer = Response(stream_with_context(pieces()), mimetype="text/csv")
+    write = partial(difference.submissions_csv, competition=competition, versions=versions)
     name = f"{competition.slug}-submissions-v{versions.before.number}-v{versions.after.number}.csv"
-    answer.headers.set("Content-Disposition", "attachment", filename=name)
-    return answer
+    return exports.stream(write, "text/csv", name)
 
 
 def _prepared(started: VersionStarted, slug: str) -> tuple[str, str]:

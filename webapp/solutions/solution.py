@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, request, send_file, url_for
+from flask import Blueprint, Response, request, url_for
 from pydantic import Field
 
 from grader.files import ColumnRole
@@ -18,9 +18,9 @@ from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, UploadedFile
 from webapp.competitions import checklist
 from webapp.http import organizer_operations as organizing
+from webapp.http import responses
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
 from webapp.http.organizer_operations import DESK, Job, Started
-from webapp.http.site import current_site
 from webapp.solutions import metrics, receiving
 from webapp.solutions.receiving import NamedBlob
 from webapp.surface import Ask, Surface
@@ -187,9 +187,7 @@ def solution_changes(ask: Ask, job_id: int) -> Response:
     if sha256 is None:
         raise organizer_jobs.UnknownOrganizerJob(job_id=job_id)
     name = f"{ask.competition.slug}-changes-{job_id}.csv"
-    return send_file(
-        current_site().storage.open(sha256), mimetype="text/csv", as_attachment=True, download_name=name
-    )
+    return responses.send_stored(sha256, name=name, mimetype="text/csv")
 
 
 def solution_answer(session: Any, competition: Competition) -> SolutionAnswer:

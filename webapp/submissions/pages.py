@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, request, send_file, url_for
+from flask import Blueprint, Response, request, url_for
 
 from grader.models import Competition, SubmissionStatus
 from grader.services.competitions import phases
@@ -13,9 +13,8 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.accepting import Opened
 from grader.services.teams import limits
 from grader.visibility import Field, Viewer, visible_fields
-from webapp.http import lookups
+from webapp.http import lookups, responses
 from webapp.http.context import competition_of
-from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions import answers, views
 from webapp.submissions.answers import (
@@ -161,18 +160,12 @@ def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
     return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
 
 
-@ONE.read("/submissions/<int:submission_id>/file", None, endpoint="file", file="application/octet-stream")
+@ONE.read("/submissions/<int:submission_id>/file", None, endpoint="file", file=responses.BINARY)
 def submission_file(ask: Ask, submission_id: int) -> Response:
     """Return a submission's file exactly as it was uploaded."""
     found = opened(ask.session, **ask.arguments).submission
     accepting.require_file(found)
-    return send_file(
-        current_site().storage.open(found.sha256),
-        mimetype="application/octet-stream",  # browsers must never display the content
-        as_attachment=True,
-        download_name=found.file_name,
-        etag=found.sha256,
-    )
+    return responses.send_stored(found.sha256, name=found.file_name)
 
 
 @ONE.read("/submissions/<int:submission_id>/receipt", None, endpoint="receipt", file="application/json")
