@@ -1,9 +1,12 @@
 """Registration of the pages, of the JSON API and of shared template functions."""
 
+import pkgutil
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
+from operator import attrgetter
 
-from flask import Flask, g, request
+from flask import Blueprint, Flask, g, request
 from markupsafe import Markup
 
 from grader.identity_providers import SignUp
@@ -11,52 +14,14 @@ from grader.models import Role
 from grader.services.competitions import organizers
 from grader.services.identity import identities
 from webapp import documentation, health, surface
-from webapp.closing import exports
-from webapp.closing import pages as closing_pages
-from webapp.competitions import (
-    announcements,
-    api,
-    console,
-    creating,
-    downloads,
-    publishing,
-    setup,
-)
-from webapp.competitions import organizers as organizers_page
-from webapp.competitions import pages as competition_pages
+from webapp.competitions import api
 from webapp.http import api as operations
 from webapp.http.site import current_site, site_link
-from webapp.identity import access, own_account, people, second_factors, single_sign_on
-from webapp.kaggle_protocol import competitions as kaggle_competitions
-from webapp.kaggle_protocol import downloads as kaggle_downloads
-from webapp.kaggle_protocol import leaderboards as kaggle_leaderboards
-from webapp.kaggle_protocol import protocol
-from webapp.kaggle_protocol import submissions as kaggle_submissions
-from webapp.leaderboards import pages as leaderboard_pages
-from webapp.openapi import document
-from webapp.rescoring import pages as rescoring_pages
-from webapp.site import audit
-from webapp.solutions import data_files, solution
-from webapp.submissions import comparison, submit_page
-from webapp.submissions import organized_submissions as submissions
-from webapp.submissions import pages as submission_pages
-from webapp.teams import entry, own_team, roster
-from webapp.teams import organized_teams as teams
 
-FAMILIES = (
-    *(own_account, people),
-    *(competition_pages, downloads),
-    *(entry, own_team, submit_page, leaderboard_pages),
-    *(creating, setup, data_files, solution, publishing),
-    *(console, submissions, teams, announcements),
-    *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
-    *(operations, document, protocol, documentation, health),
-)
-# These modules add their pages and operations to another module's blueprint.
-ADDED_TO_FAMILIES = (
-    *(access, single_sign_on, second_factors, comparison),
-    *(submission_pages, api),
-    *(kaggle_competitions, kaggle_downloads, kaggle_leaderboards, kaggle_submissions),
+# All modules of these packages are imported, because they add pages and operations to blueprints.
+TOPICS = (
+    *("identity", "competitions", "solutions", "teams", "submissions", "leaderboards", "rescoring"),
+    *("closing", "site", "kaggle_protocol", "openapi"),
 )
 # Pages of the organizers' navigation, in order, with their labels.
 PAGES = {
@@ -83,9 +48,8 @@ CURRENT = Markup(' aria-current="page"')
 
 def init_app(app: Flask) -> None:
     """Register the pages and the functions shared by all templates."""
-    for family in FAMILIES:
-        app.register_blueprint(family.blueprint)
-    app.register_blueprint(protocol.pages)
+    for blueprint in _blueprints():
+        app.register_blueprint(blueprint)
     app.add_template_global(_current, "current")
     app.add_template_global(_may, "may")
     app.add_template_global(PAGES, "organizers_pages")  # type: ignore[arg-type]
@@ -97,6 +61,17 @@ def init_app(app: Flask) -> None:
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.add_template_global(app.extensions["fairboard"].settings.sends_mail(), "sends_mail")
     app.context_processor(_about_the_site)
+
+
+def _blueprints() -> list[Blueprint]:
+    """Import the modules of all topics, and return the blueprints."""
+    modules = [documentation, health, operations]
+    for topic in TOPICS:
+        package = import_module(f"webapp.{topic}")
+        for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            modules.append(import_module(each.name))
+    named = {value for module in modules for value in vars(module).values() if isinstance(value, Blueprint)}
+    return sorted(named, key=attrgetter("name"))
 
 
 def _about_the_site() -> dict[str, object]:
