@@ -4,7 +4,9 @@ import csv
 import gzip
 import io
 import random
+import re
 import tracemalloc
+import zipfile
 
 import pytest
 
@@ -33,6 +35,14 @@ def filled(line):
     return HEADER + line * (SIZE // len(line))
 
 
+def unnamed_entry():
+    """Return an archive whose directory contains an entry without a name."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("p", HEADER)
+    return re.sub(rb"(?s)(PK\x01\x02.{24})\x01\0\0\0", b"\\1\0\0\1\0", file.getvalue())
+
+
 HOSTILE = {
     "empty-lines": filled(b"\n") + b"x",
     "one-long-line": filled(b"x"),
@@ -47,6 +57,7 @@ HOSTILE = {
     "header-of-commas": b"," * SIZE,
     "trailing-blank-lines": filled(b" \n"),
     "one-id-for-ever": filled(b"7000000,0.5\n"),
+    "unnamed-entry": unnamed_entry(),
 }
 
 

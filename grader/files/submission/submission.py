@@ -2,12 +2,11 @@
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,9 @@ from grader.files.submission.columns import (
 from grader.files.submission.explaining_path import FIRST_LINE, read_rows
 from grader.files.submission.header import Layout, read_header
 from grader.text import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LONGEST_MEAN_NUMBER = 64
 _WHOLE_FIELDS_QUOTED = re.compile(rb'(?:(?:"[^",\n]*+"|[^",\n]*+)[,\n])*+')
@@ -133,54 +135,23 @@ def _predictions(body: bytes, width: int) -> Sequence[NDArray[np.float64]] | Non
         except ValueError:
             return None
         return list(np.array(lines).T)
-    read_csv = _pandas_reader()
-    if read_csv is None:
-        return None
-    try:
-        frame = read_csv(
-            BytesIO(body),
-            header=None,
-            usecols=range(1, width + 1),
-            dtype=dict.fromkeys(range(1, width + 1), np.float64),
-            index_col=False,
-            na_filter=False,
-            low_memory=False,
-        )
-    except (ValueError, OverflowError):
-        return None
-    return [frame[place].to_numpy() for place in range(1, width + 1)]
+    frame = _frame(body, width, np.float64)
+    return None if frame is None else [frame[place].to_numpy() for place in frame]
 
 
 def _classes(body: bytes, column: PredictedColumn, rows: int) -> NDArray[np.int32] | None:
     """Return the classes of clean lines as positions, or None if a field is not accepted."""
-    read_csv = None if len(body) <= SMALL_BYTES else _pandas_reader()
+    # Each class of a list becomes a field. This only succeeds if the ids contain no space.
+    width = 1 + _most_spaces(body) if column.places else 1
     # pandas would end a line at a carriage return.
-    if read_csv is None or b"\r" in body or b"\0" in body:
+    is_fast = len(body) > SMALL_BYTES and width <= _MOST_CLASSES_OF_A_LIST
+    is_fast = is_fast and b"\r" not in body and b"\0" not in body
+    split = body.replace(b" ", b",") if column.places else body
+    frame = _frame(split, width, "category") if is_fast else None
+    if frame is None or len(frame) != rows:
         return codes_of([line.partition(b",")[2] for line in body.split(b"\n")[:-1]], column)
-    width = 1
-    if column.places:
-        # Each class becomes a field. This only succeeds if the ids contain no space.
-        width += _most_spaces(body)
-        body = body.replace(b" ", b",")
-    if width > _MOST_CLASSES_OF_A_LIST:
-        return None
-    fields = range(1, width + 1)
-    try:
-        frame = read_csv(
-            BytesIO(body),
-            header=None,
-            names=range(width + 1),
-            usecols=fields,
-            dtype=dict.fromkeys(fields, "category"),
-            index_col=False,
-            na_filter=False,
-        )
-    except ValueError:
-        return None
     codes = np.full((rows, max(column.places, width)), NO_CLASS, np.int32)
-    if len(frame) != rows:
-        return None
-    for place in fields:
+    for place in frame:
         texts = [str(text).encode() for text in frame[place].cat.categories]
         known = [column.code_of(text.strip(BLANKS)) for text in texts]
         if any(code == NO_CLASS and text for code, text in zip(known, texts, strict=True)):
@@ -200,8 +171,8 @@ def _most_spaces(body: bytes) -> int:
     return int(np.bincount(lines, minlength=1).max())
 
 
-def _pandas_reader() -> Callable[..., Any] | None:
-    """Return `pandas.read_csv`, which rounds correctly; None if pandas is not installed."""
+def _frame(body: bytes, width: int, dtype: Any) -> "pd.DataFrame | None":
+    """Return the fields behind the ids; None if pandas cannot read them or is not installed."""
     # Web processes import this package but never call this function.
     try:
         import pandas as pd
@@ -209,7 +180,19 @@ def _pandas_reader() -> Callable[..., Any] | None:
         return None
     # The default is exact since pandas 3.1, which deprecates the argument. Before, last bits may be wrong.
     is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
-    return pd.read_csv if is_exact else partial(pd.read_csv, float_precision="round_trip")
+    try:
+        return pd.read_csv(
+            BytesIO(body),
+            names=range(width + 1),
+            usecols=range(1, width + 1),
+            dtype=dict.fromkeys(range(1, width + 1), dtype),
+            index_col=False,
+            na_filter=False,
+            low_memory=False,
+            float_precision=None if is_exact else "round_trip",
+        )
+    except (ValueError, OverflowError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
