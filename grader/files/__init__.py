@@ -6,12 +6,7 @@ from grader.files.reading.row_ids import RowIds
 from grader.files.solution.columns import Categories
 from grader.files.solution.public_table import PublicTable, read_public_table
 from grader.files.solution.roles import ColumnGuess, ColumnRole, ColumnRoles, WrongColumns, with_named
-from grader.files.solution.solution import (
-    Solution,
-    guess_columns,
-    read_scored_table,
-    read_solution,
-)
+from grader.files.solution.solution import Solution, guess_columns, read_solution
 from grader.files.submission.submission import (
     SubmissionFile,
     read_submission,
@@ -36,7 +31,6 @@ __all__ = [
     "guess_columns",
     "read_label_predictions",
     "read_public_table",
-    "read_scored_table",
     "read_solution",
     "read_submission",
     "submission_size_cap",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from grader.files import FileRejected, RowIds, read_submission
 from grader.files.reading.numbers import NUMBER, NUMBER_BYTES
 from grader.files.reading.text import text_of
-from grader.files.submission.explaining_path import read_rows
+from grader.files.submission.explaining_path import RowReader
 from grader.files.submission.header import read_header
 from grader.files.submission.submission import read_proven
 from tests.fixtures.examples import examples
@@ -165,7 +165,7 @@ def test_fast_path_agrees_with_the_explaining_path(case):
     (values,), positions = proven
     predictions = np.empty(len(ids))
     predictions[positions] = values
-    (explained,), _, notes = read_rows(text, layout, row_ids)
+    (explained,), _, notes = RowReader(text, layout, row_ids).read()
     assert not notes
     assert_same_floats(explained.tolist(), predictions.tolist())
 

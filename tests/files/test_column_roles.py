@@ -7,7 +7,6 @@ from grader.files import (
     ColumnRole,
     FileRejected,
     guess_columns,
-    read_scored_table,
     read_solution,
     with_named,
 )
@@ -173,7 +172,7 @@ def test_other_prediction_columns_are_not_identities(digits):
     pairs = zip(noise(400, digits), noise(401, digits), strict=False)
     lines = [f"{row % 2},{row % 3 % 2},{a},{b}" for row, (a, b) in enumerate(pairs)]
     data = "\n".join(["target,male,model_a,model_b", *lines]).encode()
-    assert read_scored_table(data, predictions=["model_a"]).roles.identities == ("male",)
+    assert read_solution(data, predictions=["model_a"]).roles.identities == ("male",)
 
 
 def test_identity_that_is_blank_in_the_sample_is_found():

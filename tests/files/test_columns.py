@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from grader.files import FileRejected, RowIds, read_submission, write_sample_submission
 from grader.files.reading.text import text_of
 from grader.files.submission.columns import PredictedColumn, SubmissionColumns
-from grader.files.submission.explaining_path import read_rows
+from grader.files.submission.explaining_path import RowReader
 from grader.files.submission.header import read_header
 from grader.files.submission.submission import read_proven
 
@@ -77,7 +77,7 @@ def test_both_paths_and_a_simple_reader_return_the_same_values(kind, seed, quoti
         assert [columns[column.name].tolist() for column in wanted.columns] == expected
     text = text_of(data, "")
     header = read_header(text, wanted=wanted)
-    explained, _, _ = read_rows(text, header, ROW_IDS, wanted)
+    explained, _, _ = RowReader(text, header, ROW_IDS, wanted).read()
     assert [values.tolist() for values in explained] == expected
     proven = read_proven(text.data[header.offset :], ROW_IDS, wanted)
     if b"b,c" not in data:

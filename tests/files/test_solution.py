@@ -4,7 +4,7 @@ import io
 import numpy as np
 import pytest
 
-from grader.files import ColumnRole, FileRejected, WrongColumns, read_scored_table, read_solution
+from grader.files import ColumnRole, FileRejected, WrongColumns, read_solution
 
 TABLE = (
     "id,comment_text,target,black or african,female,created,Usage,rating\n"
@@ -64,6 +64,9 @@ def test_unnamed_columns_are_never_identities():
     solution = read_solution(b",id,target,female\n0,a,1,0\n1,b,0,1\n")
     assert solution.roles.identities == ("female",)
     assert solution.roles.having(ColumnRole.UNUSED) == ("(unnamed)",)
+    for options in ({"label": ""}, {"roles": {"id": ColumnRole.ID, "": ColumnRole.LABEL}}):
+        with pytest.raises(WrongColumns, match="no column ''"):
+            read_solution(b"id,,target\n1,1,0\n", **options)
 
 
 def test_every_problem_is_listed_with_its_lines():
@@ -177,7 +180,7 @@ def test_invalid_utf8_in_an_unused_column_is_ignored():
 
 def test_scored_table_contains_predictions_and_needs_no_id():
     data = b"toxicity,model_a,model_b,female,Usage\n1,0.9,-3,1,Public\n0,0.1,1e3,,Private\n"
-    table = read_scored_table(data, predictions=["model_b", "model_a"])
+    table = read_solution(data, predictions=["model_b", "model_a"])
     assert list(table.predictions) == ["model_b", "model_a"]
     assert table.predictions["model_b"].tolist() == [-3.0, 1000.0]
     assert table.roles.identities == ("female",)
@@ -187,7 +190,7 @@ def test_scored_table_contains_predictions_and_needs_no_id():
 
 
 def test_ids_of_a_scored_table_are_not_checked():
-    table = read_scored_table(b"id,target,model\n1,1,0.5\n1,0,0.5\n", predictions=["model"])
+    table = read_solution(b"id,target,model\n1,1,0.5\n1,0,0.5\n", predictions=["model"])
     assert table.labels.tolist() == [1.0, 0.0]
     assert table.roles.identities == ()
 
@@ -196,7 +199,7 @@ def test_ids_of_a_scored_table_are_not_checked():
 def test_predictions_of_a_scored_table_are_finite_numbers(value):
     data = f"target,model\n1,0.5\n0,{value}\n".encode()
     with pytest.raises(FileRejected) as rejection:
-        read_scored_table(data, predictions=["model"])
+        read_solution(data, predictions=["model"])
     (problem,) = rejection.value.problems
     assert problem.code.endswith("prediction") or problem.code == "prediction_out_of_range"
     assert problem.line == 3

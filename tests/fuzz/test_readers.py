@@ -14,7 +14,6 @@ from grader.files import (
     guess_columns,
     read_label_predictions,
     read_public_table,
-    read_scored_table,
     read_solution,
     read_submission,
 )
@@ -64,7 +63,7 @@ def guessed_solution(data):
 
 
 def scored_table(data):
-    return read_scored_table(data, predictions=["female"]).labels.tolist()
+    return read_solution(data, predictions=["female"]).labels.tolist()
 
 
 def public_table(data):

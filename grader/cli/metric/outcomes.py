@@ -20,7 +20,6 @@ from grader.files import (
     Note,
     Solution,
     guess_columns,
-    read_scored_table,
     read_solution,
     read_submission,
     with_named,
@@ -72,7 +71,7 @@ def bias_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespac
         file = read_submission(submission, read.row_ids, wanted=wanted)
         predictions, notes = {ONE_MODEL: file.predictions}, file.notes
     else:
-        read = read_scored_table(solution, predictions=chosen.prediction, **columns)
+        read = read_solution(solution, predictions=chosen.prediction, **columns)
         predictions = read.predictions
     splits = _splits(read)
     in_score = [

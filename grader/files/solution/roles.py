@@ -12,6 +12,7 @@ import numpy as np
 from grader.errors import OrganizerError
 from grader.files.reading.numbers import BLANKS, number_of
 from grader.files.reading.problems import FileProblem
+from grader.files.solution.columns import USAGE_CODES
 from grader.text import listed, quoted
 
 _WORDS = {
@@ -28,7 +29,6 @@ _PREDICTIONS = re.compile(
     r"(?:models?|preds?|predictions?|predicted|prob|probs|proba|scores?|logits?|y_?hat)(?:_|\b)"
 )
 _AN_ID = re.compile(r"(?:[_ -][iI][dD]|[a-z0-9]I[dD])$")
-USAGES = frozenset({"public", "private", "ignored"})
 MOST_STRAYS = 0.1
 MOST_SLICE_VALUES = 20
 LEAST_ROWS_OF_A_SLICE = 5  # minimum average number of rows per value among the sampled rows
@@ -258,7 +258,7 @@ def _with_usages(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str 
     """Return the first column, whatever its name, that contains both splits and hardly anything else."""
     for name, column in zip(names, columns, strict=True):
         texts = [text.casefold() for text in column if text]
-        strays = sum(text not in USAGES for text in texts)
+        strays = sum(text not in USAGE_CODES for text in texts)
         if name and {"public", "private"} <= set(texts) and strays <= MOST_STRAYS * len(texts):
             return name
     return None

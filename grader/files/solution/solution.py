@@ -116,6 +116,7 @@ def read_solution(
     roles: Mapping[str, ColumnRole] | None = None,
     proposed: Collection[str] = (),
     named: Mapping[str, ColumnRole] | None = None,
+    predictions: Sequence[str] | None = None,
 ) -> Solution:
     """Read a solution of the bias metric from a plain, gzip or ZIP CSV of at most 2 GB.
 
@@ -133,6 +134,8 @@ def read_solution(
         Columns in `roles` whose role no one has chosen; then only one column may be called a label.
     named : mapping of str to ColumnRole, optional
         The roles of some columns, without `roles`.
+    predictions : sequence of str, optional
+        The columns with the predictions of models in a scored table, which needs no id column.
 
     Raises
     ------
@@ -141,23 +144,7 @@ def read_solution(
     WrongColumns
         A requested column is not in the table.
     """
-    return _read(source, _Choice(label, identities, (), roles, named or {}, proposed))
-
-
-@reading("solution")
-def read_scored_table(
-    source: Source,
-    *,
-    predictions: Sequence[str],
-    label: str | None = None,
-    identities: Sequence[str] | None = None,
-    named: Mapping[str, ColumnRole] | None = None,
-) -> Solution:
-    """Read a table that contains both labels and the prediction columns of models; no id column is needed.
-
-    The other parameters and the errors are those of `read_solution`.
-    """
-    return _read(source, _Choice(label, identities, predictions, None, named or {}, needs_id=False))
+    return _read(source, _Choice(label, identities, roles, named or {}, proposed, predictions))
 
 
 @reading("solution")
@@ -228,34 +215,37 @@ class _Choice:
 
     label: str | None
     identities: Sequence[str] | None
-    predictions: Sequence[str]
     roles: Mapping[str, ColumnRole] | None
     named: Mapping[str, ColumnRole]
-    proposed: Collection[str] = ()
-    needs_id: bool = True
+    proposed: Collection[str]
+    predictions: Sequence[str] | None
 
     def of(
         self, names: Sequence[str], sample: Sequence[Sequence[str]]
     ) -> tuple[Mapping[str, ColumnRole], list[FileProblem]]:
         """Return the role of each column, and the problems; raise WrongColumns."""
+        known = [name for name in names if name]
         if self.roles is not None:
-            check_columns(names, [name for name in self.roles if name and name != ID_COLUMN])
+            used = [name for name, role in self.roles.items() if name or role is not ColumnRole.UNUSED]
+            check_columns(known, [name for name in used if name != ID_COLUMN])
             return self.roles, duplicate_columns(names) or faults_of_roles(names, self.roles, self.proposed)
-        asked = [*filter(None, [self.label]), *(self.identities or ()), *self.predictions]
-        check_columns(names, [*asked, *(name for name in self.named if name != ID_COLUMN)])
+        predictions, identities = self.predictions or (), self.identities or ()
+        labels = [] if self.label is None else [self.label]
+        others = [name for name in self.named if name != ID_COLUMN]
+        check_columns(known, [*labels, *identities, *predictions, *others])
         guesses = proposed_roles(names, sample)
         proposed = {each.name: each.role for each in guesses if each.name}
         if self.identities is not None:
             proposed = {name: role if role in ONCE else ColumnRole.UNUSED for name, role in proposed.items()}
-        named = dict.fromkeys(self.predictions, ColumnRole.UNUSED)
-        named |= dict.fromkeys(self.identities or (), ColumnRole.IDENTITY) | dict(self.named)
-        named |= {} if self.label is None else {self.label: ColumnRole.LABEL}
+        named = dict.fromkeys(predictions, ColumnRole.UNUSED)
+        named |= dict.fromkeys(identities, ColumnRole.IDENTITY) | dict(self.named)
+        named |= dict.fromkeys(labels, ColumnRole.LABEL)
         roles = with_named(proposed, named)
         problems = duplicate_columns(names)
         for problem in faults_of_roles(names, roles, proposed.keys() - named.keys()):
             if problem.code != "missing_id":
                 problems.append(problem)
-            elif self.needs_id:
+            elif self.predictions is None:
                 problems.append(no_id(names))
         if self.identities is None and not problems:
             problems = undecided(guesses, named)
@@ -273,13 +263,14 @@ def _read(source: Source, choice: _Choice) -> Solution:
         raise
     if faults:
         raise FileRejected(*problems, *faults)
-    known = ColumnRoles.of(names, roles, identities=choice.identities or (), predictions=choice.predictions)
+    predictions = choice.predictions or ()
+    known = ColumnRoles.of(names, roles, identities=choice.identities or (), predictions=predictions)
     others, slices = known.having(ColumnRole.OTHER_LABEL), known.having(ColumnRole.SLICE)
     pair = next(iter(known.having(ColumnRole.PAIR)), None)
     numbers = {known.label: _LABEL} | dict.fromkeys(known.identities, _IDENTITY)
-    numbers |= dict.fromkeys(choice.predictions, PREDICTION) | dict.fromkeys(others, _OTHER_LABEL)
+    numbers |= dict.fromkeys(predictions, PREDICTION) | dict.fromkeys(others, _OTHER_LABEL)
     texts = slices if pair is None else (*slices, pair)
-    wanted = Wanted(known.id if choice.needs_id else None, known.usage, numbers, texts)
+    wanted = Wanted(known.id if choice.predictions is None else None, known.usage, numbers, texts)
     columns, problems_of_rows = read_rows(source, SIZE_CAP, wanted, names)
     if problems := [*problems, *problems_of_rows]:
         raise FileRejected(*problems)
@@ -292,5 +283,5 @@ def _read(source: Source, choice: _Choice) -> Solution:
         slices={name: columns.texts[name] for name in slices},
         other_labels={name: columns.numbers[name] for name in others},
         pair=None if pair is None else columns.texts[pair],
-        predictions={name: columns.numbers[name] for name in choice.predictions},
+        predictions={name: columns.numbers[name] for name in predictions},
     )

@@ -22,20 +22,17 @@ _SPARE_ROWS = 1000
 _SPARE_FIELDS = 8
 
 
-def read_rows(
-    text: Text, layout: Layout, row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER
-) -> tuple[list[NDArray[Any]], NDArray[np.int64], list[Note]]:
-    """Return the predictions in the solution's order, the line of each, and notes; raise FileRejected.
+class RowReader:
+    """Reader of the rows of a submission.
 
-    The values of each column are described for `SubmissionFile`. Reading stops after twice the expected
-    number of rows, or once more problems have been found than rows are expected. Counts are then reported as
-    "at least". Reading any file therefore costs at most a small multiple of the cost of a valid file.
+    Reading stops after twice the expected number of rows, or once more problems have been found than rows are
+    expected. Counts are then reported as "at least". Reading any file therefore costs at most a small
+    multiple of the cost of a valid file.
     """
-    return _RowReader(text, layout, row_ids, wanted).read()
 
-
-class _RowReader:
-    def __init__(self, text: Text, layout: Layout, row_ids: RowIds, wanted: SubmissionColumns) -> None:
+    def __init__(
+        self, text: Text, layout: Layout, row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER
+    ) -> None:
         self._text = text
         self._wanted = wanted
         self._layout = layout
@@ -51,6 +48,10 @@ class _RowReader:
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest + fields
 
     def read(self) -> tuple[list[NDArray[Any]], NDArray[np.int64], list[Note]]:
+        """Return the predictions in the solution's order, the line of each, and notes; raise FileRejected.
+
+        The values of each column are described for `SubmissionFile`.
+        """
         id_place, *places = self._layout.places
         columns = list(zip(self._wanted.columns, self._values, places, strict=True))
         number = FIRST_LINE - 1

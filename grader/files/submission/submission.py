@@ -24,7 +24,7 @@ from grader.files.submission.columns import (
     SubmissionColumns,
     codes_of,
 )
-from grader.files.submission.explaining_path import FIRST_LINE, read_rows
+from grader.files.submission.explaining_path import FIRST_LINE, RowReader
 from grader.files.submission.header import Layout, read_header
 from grader.text import counted
 
@@ -151,7 +151,7 @@ def _classes(body: bytes, column: PredictedColumn, rows: int) -> NDArray[np.int3
     if frame is None or len(frame) != rows:
         return codes_of([line.partition(b",")[2] for line in body.split(b"\n")[:-1]], column)
     codes = np.full((rows, max(column.places, width)), NO_CLASS, np.int32)
-    for place in frame:
+    for place in range(1, width + 1):
         texts = [str(text).encode() for text in frame[place].cat.categories]
         known = [column.code_of(text.strip(BLANKS)) for text in texts]
         if any(code == NO_CLASS and text for code, text in zip(known, texts, strict=True)):
@@ -296,7 +296,7 @@ def _read_rows(
             predictions.append(np.empty_like(values))
             predictions[-1][positions] = values
     else:
-        predictions, lines, notes = read_rows(text, layout, row_ids, wanted)
+        predictions, lines, notes = RowReader(text, layout, row_ids, wanted).read()
         first = predictions[0][np.argsort(lines)]
     remarks = remarks_on(first) if wanted.is_default else []
     names = [column.key or column.name for column in wanted.columns]
