@@ -19,7 +19,7 @@ from grader.logs import observe
 from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import load
 from grader.worker import broker
-from grader.worker.broker import BATCH_TASK, LOG_IDS, TASK, create_app
+from grader.worker.broker import BATCH_TASK, LOG_IDS, TASK, Hints, create_app
 from grader.worker.processes import keep_freed_memory, limit_memory
 from grader.worker.retrying import log_error
 from grader.worker.scorer import Scorer, warm_up
@@ -60,7 +60,7 @@ def enter_sandbox(**_: object) -> None:
 
 
 @worker_ready.connect
-def ask_for_what_waits(sender: Any, **_: object) -> None:
+def ask_for_what_waits(**_: object) -> None:
     """Send hints for all waiting jobs, because the hints of a killed worker are lost.
 
     A second hint for the same job is harmless.
@@ -69,8 +69,7 @@ def ask_for_what_waits(sender: Any, **_: object) -> None:
     try:
         with database.read() as session:
             waiting = jobs.waiting(session, older_than=timedelta(), limit=MOST_HINTS, now=db.now(session))
-        for job_id in waiting:
-            broker.send(sender.app, job_id)
+        Hints(load()).send(waiting)
     except Exception as error:
         log_error(error, "No hints could be sent for the waiting jobs; the sweeper will find them")
     finally:

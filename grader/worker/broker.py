@@ -85,7 +85,7 @@ class Hints:
                 continue
             try:
                 with counters.HINT_SECONDS.timed():
-                    send(self._app, job_id)
+                    self._app.send_task(TASK, [job_id], retry=False, headers={LOG_IDS: logs.ids()})
                 counters.HINTS.add("sent")
             except Exception as error:
                 self._silent_until = time.monotonic() + SILENT_SECONDS
@@ -97,17 +97,12 @@ class Hints:
                 )
 
 
-def send(app: Celery, job_id: int) -> None:
-    """Send a hint for a job; raise the broker's errors."""
-    app.send_task(TASK, [job_id], retry=False, ignore_result=True, headers={LOG_IDS: logs.ids()})
-
-
 def ask_for_batch(app: Celery) -> None:
     """Send a message for a rescoring batch unless one is waiting, so the queue never grows."""
     with app.producer_pool.acquire(block=True) as producer:
         channel: Any = producer.channel
         if channel.queue_declare(BATCHES).message_count == 0:
-            app.send_task(BATCH_TASK, producer=producer, retry=False, ignore_result=True)
+            app.send_task(BATCH_TASK, producer=producer, retry=False)
 
 
 def impatient_app(settings: Settings) -> Celery:

@@ -153,7 +153,11 @@ class Scorer:
             return False
         leave()
         reach("batch.after_claim")
-        outcomes = self._compute_batch(claims, end=start + BATCH_SECONDS)
+        outcomes = dict[int, Outcome]()
+        for claim in claims:
+            outcomes[claim.job_id] = self._calculator.outcome(claim)
+            if time.monotonic() >= start + BATCH_SECONDS:
+                break
         recorded = insist(partial(self._record, claims, outcomes))
         reach("record.after_commit")
         if len(outcomes) < len(claims):
@@ -184,15 +188,6 @@ class Scorer:
                 now=db.now(session),
                 holder=processes.holder_name(),
             )
-
-    def _compute_batch(self, claims: Sequence[Claim], *, end: float) -> dict[int, Outcome]:
-        """Compute the first job and, until the end, further jobs."""
-        outcomes: dict[int, Outcome] = {}
-        for claim in claims:
-            if outcomes and time.monotonic() >= end:
-                break
-            outcomes[claim.job_id] = self._calculator.outcome(claim)
-        return outcomes
 
 
 def _observe_since(claim: Claim, stage: str, now: datetime) -> None:

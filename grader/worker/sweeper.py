@@ -10,14 +10,13 @@ import signal
 import sys
 import time
 from collections import Counter
-from datetime import datetime
 from multiprocessing import connection, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, configure_mappers
+from sqlalchemy.orm import configure_mappers
 
 from fairboard import check_golden_vectors
 from grader import counters, db
@@ -75,9 +74,7 @@ class Sweeper:
             process.join()
         if self._turns:
             try:
-                with self._database.read() as session:
-                    gone = _dead_holders(session, db.now(session))
-                self._free(gone)
+                self._free_claims()
             except Exception as error:
                 log_error(error, "The claims of killed processes wait until their leases end")
         self._database.dispose()
@@ -91,8 +88,7 @@ class Sweeper:
             now = db.now(session)
             conditions = [leased_rows.are_held(now), *(each.is_due(now) for each in idle)]
             are_held, *are_due = session.execute(select(*conditions)).one()
-            gone = _dead_holders(session, now) if are_held else set()
-        if gone and self._free(gone):
+        if are_held and self._free_claims():
             return self._due()
         for each in idle:
             self._look_at[each.name] = moment + each.every_seconds
@@ -104,10 +100,14 @@ class Sweeper:
             taken = [(each, each.take(session, now, busy=subjects)) for each in due]
         return [(lane, subject) for lane, subject in taken if subject]
 
-    def _free(self, gone: set[str]) -> bool:
-        """Release the claims of dead processes, so that the next look finds their jobs; return whether."""
-        with self._database.write() as session:
-            count = leased_rows.free(session, holders=gone, now=db.now(session))
+    def _free_claims(self) -> bool:
+        """Release the claims of dead processes of this machine; return whether there were any."""
+        with self._database.read() as session:
+            holders = leased_rows.holders(session, machine=processes.machine(), now=db.now(session))
+        gone, count = set(filter(processes.is_gone, holders)), 0
+        if gone:
+            with self._database.write() as session:
+                count = leased_rows.free(session, holders=gone, now=db.now(session))
         if count:
             self._look_at = dict.fromkeys(self._look_at, 0.0) | {"storage": self._look_at["storage"]}
             are = "was" if count == 1 else "were"
@@ -155,12 +155,6 @@ class Sweeper:
                 logger.warning(
                     "A turn of the lane %s was killed by %s.", lane.name, signal.Signals(-code).name
                 )
-
-
-def _dead_holders(session: Session, now: datetime) -> set[str]:
-    """Return the dead processes of this machine that hold claims."""
-    found = leased_rows.holders(session, machine=processes.machine(), now=now)
-    return {holder for holder in found if processes.is_gone(holder)}
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
