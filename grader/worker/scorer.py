@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -79,24 +80,7 @@ class Scorer:
         """
         with logs.bound(job=job_id):
             claim = insist(partial(self._claim, job_id, is_python))
-            if claim is None:
-                return False
-            logs.bind(submission=claim.submission_id, competition=claim.competition_id)
-            reach("claim.after_commit")
-            start = time.monotonic()
-            outcome = self._calculator.outcome(claim)
-            recorded = insist(partial(self._record, [claim], {job_id: outcome}))
-            reach("record.after_commit")
-            logger.info(
-                "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
-                job_id,
-                claim.submission_id,
-                claim.attempt,
-                type(outcome).__name__.lower(),
-                "recorded" if recorded else "the lease was lost",
-                time.monotonic() - start,
-            )
-            return bool(recorded)
+            return claim is not None and self._score([claim])[1] > 0
 
     def _claim(self, job_id: int, is_python: bool | None) -> Claim | None:
         lease = self._lease + timedelta(seconds=jobs.PYTHON_SECONDS if is_python else 0)
@@ -147,32 +131,41 @@ class Scorer:
 
         `leave` is called when other processes may find jobs: after the claim, and after jobs were returned.
         """
-        start = time.monotonic()
         claims = insist(self._claim_batch)
         if not claims:
             return False
         leave()
-        reach("batch.after_claim")
-        outcomes = dict[int, Outcome]()
+        computed, _ = self._score(claims)
+        if computed < len(claims):
+            leave()
+        # More jobs than this process can score would be claimed and returned for nothing.
+        self._batch_jobs = min(BATCH_JOBS, 2 * computed + 8)
+        return True
+
+    def _score(self, claims: Sequence[Claim]) -> tuple[int, int]:
+        """Compute and record the outcomes of the first claim and, until a batch ends, of others.
+
+        Returns their number, and that of recorded ones, which is 0 if the lease was lost.
+        """
+        reach("claim.after_commit")
+        start, outcomes = time.monotonic(), dict[int, Outcome]()
         for claim in claims:
-            outcomes[claim.job_id] = self._calculator.outcome(claim)
+            with logs.bound(submission=claim.submission_id, competition=claim.competition_id):
+                outcomes[claim.job_id] = self._calculator.outcome(claim)
             if time.monotonic() >= start + BATCH_SECONDS:
                 break
         recorded = insist(partial(self._record, claims, outcomes))
         reach("record.after_commit")
-        if len(outcomes) < len(claims):
-            leave()
-        # More jobs than this process can score would be claimed and returned for nothing.
-        self._batch_jobs = min(BATCH_JOBS, 2 * len(outcomes) + 8)
+        kinds = Counter(type(each).__name__.lower() for each in outcomes.values())
         logger.info(
-            "Scoring version %s: %s jobs claimed, %s computed, %s recorded, %.2f s.",
+            "Scoring version %s: %s of %s claimed jobs recorded (%s), %.2f s.",
             claims[0].scoring_version_id,
-            len(claims),
-            len(outcomes),
             recorded,
+            len(claims),
+            ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
             time.monotonic() - start,
         )
-        return True
+        return len(outcomes), recorded
 
     def _claim_batch(self) -> list[Claim]:
         with self._database.read() as session:

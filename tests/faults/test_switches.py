@@ -170,7 +170,7 @@ def test_a_switch_killed_before_its_commit_changes_nothing_and_is_repeated(
 @pytest.mark.parametrize(
     ("point", "state", "attempts"),
     [
-        pytest.param("batch.after_claim", JobState.CLAIMED, 2, marks=pytest.mark.long),
+        pytest.param("claim.after_commit", JobState.CLAIMED, 2, marks=pytest.mark.long),
         ("record.before_commit", JobState.CLAIMED, 2),
         ("record.after_commit", JobState.DONE, 1),
     ],
