@@ -15,8 +15,9 @@ from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerRefusal, Refusal
-from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus, Team
+from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team
 from grader.ranking import order
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import shown_scores
@@ -170,9 +171,7 @@ def is_selectable(submission: Submission) -> bool:
 def would_count(session: Session, *, competition: Competition, team: Team, now: datetime) -> CurrentSelection:
     """Return the team's submissions that would compete now, and the reasons."""
     limit = competition.selection_count
-    version_id = lookup.live(competition).id
-    scored = shown_scores.scored(session, scoring_version_id=version_id, team_ids=[team.id])
-    entries = [each.exact_entry for each in scored]
+    entries = _public_entries(session, competition, team)
     picked = [submission.id for submission in shown_scores.selected(session, team=team)]
     best_first = [entry.submission_id for entry in sorted(entries, key=order.order)]
     if competition.feedback.is_coarse and phases.phase(competition, now) is not Phase.REVEALED:
@@ -186,6 +185,23 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
     reasons = {each: Reason.PICKED if each in ready else Reason.AUTOMATIC for each in counting}
     reasons |= dict.fromkeys(waiting, Reason.PICKED_WAITING)
     return CurrentSelection(limit, reasons, tuple(picked))
+
+
+def _public_entries(session: Session, competition: Competition, team: Team) -> list[TeamEntry]:
+    """Return the team's scored submissions with their exact public scores; private ones are not read."""
+    rows = session.execute(
+        select_rows(Submission.id, Score.score, Submission.submitted_at)
+        .join(Score, Score.submission_id == Submission.id)
+        .where(
+            Submission.team_id == team.id,
+            Submission.kind == SubmissionKind.NORMAL,
+            Submission.status == SubmissionStatus.SCORED,
+            Score.scoring_version_id == lookup.live(competition).id,
+            Score.split == Split.PUBLIC,
+        )
+    )
+    scale = competition.scale
+    return [TeamEntry(team.id, each, scale.units(score), submitted_at) for each, score, submitted_at in rows]
 
 
 def _closed(competition: Competition, team: Team) -> Refusal:
