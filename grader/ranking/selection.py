@@ -65,11 +65,6 @@ class Scored:
     shown_units: int | None = field(kw_only=True)
     named: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict, kw_only=True)
 
-    @property
-    def exact_entry(self) -> TeamEntry:
-        """The entry for the automatic selection, with the exact public score."""
-        return TeamEntry(self.team_id, self.submission_id, self.public_units, self.submitted_at)
-
     def on(self, board: str = MAIN_BOARD, *, is_private: bool = False) -> TeamEntry | None:
         """Return the submission's entry for a leaderboard, or None if its value is hidden or undefined."""
         own = self.shown_units, self.private_units
@@ -148,7 +143,9 @@ def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_
     """Return the ids of the normal submissions of one team that compete on the private leaderboard."""
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
     picked = [each.submission_id for each in ranking if each.is_selected]
-    entries = [each.exact_entry for each in ranking]
+    entries = [
+        TeamEntry(each.team_id, each.submission_id, each.public_units, each.submitted_at) for each in ranking
+    ]
     return frozenset(order.select_automatically(entries, picked=picked, count=selection_count))
 
 
