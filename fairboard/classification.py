@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import fmean
 from typing import Any, Self
 
 import numpy as np
@@ -49,7 +50,7 @@ def _balanced_accuracy(cells: ClassCounts, options: Options) -> Mapping[str, flo
         for place, name in enumerate(options.classes)
         if cells.true[place]
     }
-    return {"score": mean(list(recalls.values())), **recalls}
+    return {"score": fmean(recalls.values()), **recalls}
 
 
 def _f1(cells: ClassCounts, options: Options) -> Mapping[str, float]:
@@ -66,7 +67,7 @@ def _macro_f1(cells: ClassCounts, options: Options) -> Mapping[str, float]:
     """Return the mean of the F1 of all classes that occur in truth or predictions, and each F1."""
     occurring = [true + predicted for true, predicted in zip(cells.true, cells.predicted, strict=True)]
     each = {f"f1_{name}": _f1_of(cells, k) for k, name in enumerate(options.classes) if occurring[k]}
-    return {"score": mean(list(each.values())), **each}
+    return {"score": fmean(each.values()), **each}
 
 
 def _correlation(cells: ClassCounts, _options: Options) -> Mapping[str, float]:
@@ -114,11 +115,6 @@ def _positive(options: Options) -> int:
 
 def _f1_of(cells: ClassCounts, place: int) -> float:
     return ratio(2 * cells.correct[place], cells.true[place] + cells.predicted[place])
-
-
-def mean(values: Sequence[float]) -> float:
-    """Return the mean, rounded as little as possible."""
-    return math.fsum(values) / len(values)
 
 
 def _dot(one: Sequence[int], other: Sequence[int]) -> int:

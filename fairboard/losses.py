@@ -49,11 +49,6 @@ def term_costs(terms: Mapping[str, float], specs: Sequence[TermSpec]) -> tuple[C
     return tuple(sorted(costs, key=lambda each: -each.cost))
 
 
-def weakest_term(costs: Sequence[CostedTerm]) -> str | None:
-    """Return the costliest term; None if all are equal."""
-    return costs[0].term if len({each.cost for each in costs}) > 1 else None
-
-
 def mean_losses(values: Mapping[Key, float], power: float, best: float, amount: float) -> dict[Key, float]:
     """Divide the loss of a power mean among its groups.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.prepared import as_objects, as_vector, is_table, refuse_where
 from fairboard.built_in import DEFAULTS, PREDICTION, TARGET, BuiltIn, encoding_of, values_of
-from fairboard.classification import CLASSIFICATION, LOG_LOSS, mean
+from fairboard.classification import CLASSIFICATION, LOG_LOSS
 from fairboard.groups import GroupedMetric, GroupRules
 from fairboard.interface import (
     ColumnKind,
@@ -86,7 +87,7 @@ class MeanOverColumns:
         results = {each: self.one.score(prepared[each], encoded[each]) for each in prepared}
         terms = {each: result.score for each, result in results.items()}
         evidence = {each: result.evidence for each, result in results.items()}
-        return MetricResult(mean(list(terms.values())), terms, evidence)
+        return MetricResult(fmean(terms.values()), terms, evidence)
 
 
 COLUMNS = (

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from fairboard.groups import GroupValue, WeakestGroup, weakest_group
 from fairboard.interface import Description, GroupLine, Recounted
-from fairboard.losses import CostedTerm, Loss, in_units, term_costs, weakest_term
+from fairboard.losses import CostedTerm, Loss, in_units, term_costs
 from grader.errors import ErrorKind, Refusal
 from grader.metrics import registry
 from grader.models import (
@@ -94,7 +94,7 @@ class SplitResult:
     @property
     def weakest_term(self) -> str | None:
         """The costliest term; None if all are equal or the terms are hidden."""
-        return weakest_term(self.costs)
+        return self.costs[0].term if len({each.cost for each in self.costs}) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
