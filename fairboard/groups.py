@@ -226,14 +226,15 @@ def weakest_group(
     named = {
         column: {name: each for name, each in groups.items() if name != OTHER}
         for column, groups in columns.items()
+        if len(groups.keys() - {OTHER}) > 1
     }
-    pairs = sum(math.comb(len(groups), 2) for groups in named.values())
-    if not pairs:
+    if not named:
         return None
+    pairs = sum(math.comb(len(groups), 2) for groups in named.values())
     quantile = NormalDist().inv_cdf(1 - _CHANCE / pairs / 2)
     found = list[WeakestGroup]()
     for column, groups in named.items():
-        best = max((sign * each.value for each in groups.values()), default=0.0)
+        best = max(sign * each.value for each in groups.values())
         surely = max(groups.values(), key=lambda each: sign * each.value - quantile * each.standard_error)
         for name, each in groups.items():
             behind = sign * (surely.value - each.value)

@@ -50,7 +50,8 @@ def test_a_large_group_is_not_named_instead_of_a_worse_one():
     assert table.worst == "de"
     assert [each.name for each in table.groups] == ["de", "other", "us", "fr", "(other)"]
     worst = group_tables.worst_of(stored, is_lowest_best=False)
-    values = group_tables.values_with_errors(stored, about, 0.87, 0.003)
+    small = {"city": {OTHER: stored["market"]["fr"]}}  # a column without groups to name
+    values = group_tables.values_with_errors(stored | small, about, 0.87, 0.003)
     assert worst is not None and (worst.name, weakest_group(values, about.direction).name) == ("de", "de")
     assert values["market"]["other"].standard_error > 0
     assert group_tables.values_with_errors(stored, about, 0.87, None) == {}
