@@ -5,12 +5,11 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import psycopg
 from sqlalchemy import (
@@ -40,7 +39,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sess
 from sqlalchemy.types import TypeDecorator
 
 from grader.errors import ParticipantError
-from grader.settings import PREFIX, Settings
+from grader.settings import PREFIX
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
@@ -151,22 +150,13 @@ class Database:
         self._write = sessionmaker(self.engine, expire_on_commit=False)
         self._read = sessionmaker(self.engine.execution_options(**reading), expire_on_commit=False)
 
-    @classmethod
-    def of(cls, settings: Settings, *, pool_size: int, timeout: float = 0) -> Self:
-        """Return the database of the settings."""
-        return cls(settings.database(), pool_size=pool_size, timeout=timeout)
-
-    @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self) -> AbstractContextManager[Session]:
         """Open a session that commits if the block succeeds and rolls back on an exception."""
-        with self._write.begin() as session:
-            yield session
+        return self._write.begin()
 
-    @contextmanager
-    def read(self) -> Iterator[Session]:
+    def read(self) -> AbstractContextManager[Session]:
         """Open a read-only session on a consistent state of the database."""
-        with self._read.begin() as session:
-            yield session
+        return self._read.begin()
 
     def dispose(self) -> None:
         """Close all connections; forked child processes must call this before their first session."""

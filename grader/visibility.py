@@ -47,11 +47,6 @@ class Feedback(enum.StrEnum):
         """Whether the mode hides the exact score."""
         return self not in (Feedback.OPEN, Feedback.SCORE)
 
-    @property
-    def has_step(self) -> bool:
-        """Whether the mode has a step, whose size the organizer sets."""
-        return self is Feedback.TIERED
-
 
 USUAL_FEEDBACK = Feedback.OPEN
 """The feedback mode of new competitions: teams see the terms and identity tables of their submissions."""

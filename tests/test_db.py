@@ -203,7 +203,10 @@ def test_settings_limit_web_processes_only_and_the_url_can_set_timeouts(postgres
         .render_as_string(hide_password=False)
     )
     settings = Settings(database_url=SecretStr(postgresql_url), web_threads=3)
-    web, other = Database.of(settings, pool_size=3, timeout=30), Database.of(settings, pool_size=1)
+    web, other = (
+        Database(settings.database(), pool_size=3, timeout=30),
+        Database(settings.database(), pool_size=1),
+    )
     for database, reads, writes in ((web, "30s", ["0", "30s", "30s"]), (other, "0", ["0", "0", "30s"])):
         with database.read() as session:
             assert limits_of(session)[0] == reads

@@ -34,7 +34,7 @@ def create_app(
 ) -> Flask:
     """Create the application for one site. Omitted components are created from the settings."""
     if database is None:
-        database = Database.of(settings, pool_size=settings.web_threads, timeout=db.TIMEOUT_SECONDS)
+        database = Database(settings.database(), pool_size=settings.web_threads, timeout=db.TIMEOUT_SECONDS)
     site = Site(
         settings=settings,
         database=database,

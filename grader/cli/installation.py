@@ -107,7 +107,7 @@ def acting_as(user: str | None) -> Iterator[tuple[str, str]]:
 def opened_database(settings: Settings) -> Iterator[Database]:
     """Open the database without checking its schema."""
     make_data_folder(settings)
-    database = Database.of(settings, pool_size=2)
+    database = Database(settings.database(), pool_size=2)
     try:
         with failures_in_a_sentence():
             yield database

@@ -203,7 +203,7 @@ def _last_lines(demo: Demo) -> str:
 
 def _make_accounts(settings: Settings) -> dict[str, dict[str, str]]:
     passwords, made = accounts.password_hasher(settings), {}
-    database = db.Database.of(settings, pool_size=1)
+    database = db.Database(settings.database(), pool_size=1)
     for name in NAMES:
         with database.write() as session:
             now = db.now(session)

@@ -65,7 +65,7 @@ def ask_for_what_waits(**_: object) -> None:
 
     A second hint for the same job is harmless.
     """
-    database = Database.of(load(), pool_size=1)
+    database = Database(load().database(), pool_size=1)
     try:
         with database.read() as session:
             waiting = jobs.waiting(session, older_than=timedelta(), limit=MOST_HINTS, now=db.now(session))

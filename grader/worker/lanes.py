@@ -55,7 +55,7 @@ class Turn:
     @cached_property
     def database(self) -> Database:
         """A database with connections of this process; a second one extends leases."""
-        return Database.of(self.settings, pool_size=2)
+        return Database(self.settings.database(), pool_size=2)
 
     @cached_property
     def storage(self) -> Storage:

@@ -66,7 +66,7 @@ class Scorer:
     def of(cls, settings: Settings) -> "Scorer":
         """Return a scorer with its own connections."""
         return cls(
-            Database.of(settings, pool_size=1),
+            Database(settings.database(), pool_size=1),
             open_storage(settings.storage()),
             lease=settings.scoring_lease(),
             ranks=RankCache.of(settings),

@@ -42,7 +42,7 @@ class Sweeper:
 
     def __init__(self, settings: Settings, lanes: list[Lane], *, heartbeat: Path | None = None) -> None:
         self._settings, self._lanes, self._heartbeat = settings, lanes, heartbeat
-        self._database = Database.of(settings, pool_size=1)
+        self._database = Database(settings.database(), pool_size=1)
         self._turns: dict[BaseProcess, tuple[Lane, Any]] = {}
         self._look_at = {lane.name: time.monotonic() + lane.first_after_seconds for lane in lanes}
         self._woken, self._wake = os.pipe()

@@ -46,7 +46,7 @@ from grader.settings import load
 from grader.storage.stores import open_storage
 
 settings, actor = load(), Actor(None, "tests")
-with Database.of(settings, pool_size=1).write() as session:
+with Database(settings.database(), pool_size=1).write() as session:
     competition = lookup.get(session, slug="toxicity")
     act = acting.begin(session, competition=competition, actor=actor)
 """

@@ -56,7 +56,7 @@ def feedback_mode(competition: Competition) -> str:
     """Return an explanation of the displayed scores; empty if they are shown as they are."""
     shown = note(competition.feedback, competition.feedback_step)
     table = metric.of(competition).metric.group_words[0]
-    return f"{shown} {_HIDDEN.format(tables=table)}" if competition.feedback.has_step else shown
+    return f"{shown} {_HIDDEN.format(tables=table)}" if competition.feedback is Feedback.TIERED else shown
 
 
 def note(feedback: Feedback, step: Step) -> str:

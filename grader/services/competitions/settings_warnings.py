@@ -8,7 +8,7 @@ from grader.models import Competition, CompetitionState
 from grader.services.competitions import phases
 from grader.services.competitions.settings_model import FOLLOWING_DATES, SETTINGS
 from grader.services.competitions.settings_problems import Fault
-from grader.visibility import Phase, Step
+from grader.visibility import Feedback, Phase, Step
 
 # Recommended step, in standard errors of the difference of two typical models' scores as defined in
 # `fairboard.bias.influence`. The nearest available step is used.
@@ -98,7 +98,7 @@ def small_step_warnings(competition: Competition) -> list[Fault]:
     """Return a warning if the feedback mode's step is smaller than the proposed one or the last decimal."""
     proposal, step = proposed_step(competition), competition.feedback_step
     unit, sentence = 10.0**-competition.scale.decimals, ""
-    if not competition.feedback.has_step:
+    if competition.feedback is not Feedback.TIERED:
         return []
     if float(step) < unit:
         sentence = (

@@ -50,7 +50,7 @@ def scale(competition: Competition, split: Split = Split.PUBLIC, own: Scale | No
     `own` is the scale of the scoring version, by default that of the live one.
     """
     own = own or competition.scale
-    if not (split is Split.PUBLIC and competition.feedback.has_step):
+    if split is not Split.PUBLIC or competition.feedback is not Feedback.TIERED:
         return own
     return replace(own, shown_decimals=min(competition.feedback_step.decimals, own.decimals))
 

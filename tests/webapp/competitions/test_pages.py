@@ -74,7 +74,7 @@ def _public_fold(arena, file):
 
 @pytest.mark.parametrize("feedback", Feedback)
 def test_the_front_page_shows_the_top_of_a_running_leaderboard_as_visitors_may_see_it(arena, feedback):
-    step = {"feedback_step": Step.OF_0_002} if feedback.has_step else {}
+    step = {"feedback_step": Step.OF_0_002} if feedback is Feedback.TIERED else {}
     arena.competition(feedback=feedback, **step)
     for number in range(6):
         arena.submit(arena.person(f"Team {number}"), arena.truth.predictions(noise=2 + number, seed=number))
