@@ -1,7 +1,5 @@
 """API models for rescoring, and the texts and tables of its pages."""
 
-import json
-from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any
 
@@ -10,6 +8,7 @@ from pydantic import Field
 from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
+from grader.services.competitions.settings_model import PARTS, SETTINGS
 from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import Progress
 from grader.text import counted
@@ -190,9 +189,6 @@ def _move(found: Preview, team: TeamChange) -> TeamMove:
     )
 
 
-SHOWN_DIGITS = 12  # of the hash of a metric.py
-
-
 def progress_sentence(progress: Progress) -> str:
     """Return the progress of a scoring version as a sentence."""
     done = f"{progress.finished:,} of {counted(progress.total, 'submission')} scored."
@@ -201,32 +197,33 @@ def progress_sentence(progress: Progress) -> str:
 
 def changed(live: ScoringVersion, new: Rules) -> list[tuple[str, str, str]]:
     """Return the metric settings that differ from those of a version: name, before, after."""
-    before, after = dict(_settings(Rules.of(live))), dict(_settings(new))
-    names = [*after, *(words for words in before if words not in after)]
-    changes = ((words, before.get(words, ""), after.get(words, "")) for words in names)
-    return [(words, old, new) for words, old, new in changes if old != new]
+    before, after = _settings(Rules.of(live)), _settings(new)
+    labels = {name: each.label for name, each in (SETTINGS | PARTS).items()}
+    return [
+        (
+            labels.get(name, name.replace("_", " ").capitalize()),
+            _text(before.get(name)),
+            _text(after.get(name)),
+        )
+        for name in after | before
+        if before.get(name) != after.get(name)
+    ]
 
 
-def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
-    metric, formula = rules.metric, rules.metric.formula
-    about = metric.describe()  # the groups in the score may not be known yet
-    yield "Metric", about.title
-    yield "Identities in the score", ", ".join(rules.identities)
-    yield "Power", f"{formula.power:g}"
-    for term in about.terms:
-        if term.weight is not None:
-            yield f"Weight of {term.heading or term.title}", f"{term.weight:g}"
-    yield "Label threshold", f"{formula.label_threshold:g}"
-    yield "Identity threshold", f"{formula.identity_threshold:g}"
-    yield "metric.py", (metric.source or "")[:SHOWN_DIGITS]
-    yield "Arguments of metric.py", json.dumps((metric.python or {}).get("arguments", {}))
-    yield "Positive class", metric.positive or "".join(metric.classes[-1:])
-    yield "Places that count", f"{metric.cutoff}"
-    yield "Prediction column", metric.prediction
-    yield "Decimals", f"{metric.decimals}"
-    yield "Weight of the overall value", f"{metric.weight:g}"
-    yield "Groups in the score", ", ".join(" = ".join(each) for each in metric.scored_groups)
-    yield "Reported metrics", ", ".join(metric.reported)
+def _settings(rules: Rules) -> dict[str, Any]:
+    """Return all settings of a metric by name."""
+    metric, formula = rules.metric, rules.metric.formula.as_dict()
+    parts = formula.pop("weights") | formula | (metric.python or {})
+    parts["positive"] = metric.positive or "".join(metric.classes[-1:])
+    return {"identities": rules.identities, **metric.model_dump(exclude={"python"}), **parts}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(" = ".join(each) if isinstance(each, tuple) else each for each in value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else str(value)
 
 
 def difference_tables(found: Preview) -> dict[str, Any]:
