@@ -85,7 +85,7 @@ class Task(NamedTuple):
 def _page(ask: Ask, shown: Console) -> dict[str, Any]:
     """Return what the page shows beside the status."""
     session, competition, now = ask.session, ask.competition, ask.now
-    keep = lookups.keep(session, competition, now)
+    keep = lookups.keep(competition, now)
     dates = home.dates_of(competition, now)
     is_draft = competition.state is CompetitionState.DRAFT
     return {
@@ -105,7 +105,7 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
 def console(ask: Ask) -> Console:
     """Return the status of a competition: its scoring queue, its activity and the tasks for organizers."""
     session, competition, now = ask.session, ask.competition, ask.now
-    keep = lookups.keep(session, competition, now)
+    keep = lookups.keep(competition, now)
     health = keep("health", lambda: scoring_queue.of_competition(session, competition=competition, now=now))
     counts = activity.counts(session, competition=competition)
     ask.shown["held_count"] = counts.held

@@ -133,7 +133,7 @@ def read(
     participant = own if own is not None and not own.is_test else None
     team = participant.team if participant else None
     phase = phases.of_team(competition, team, now)
-    keep, viewer = lookups.keep(session, competition, now), lookups.viewer()
+    keep, viewer = lookups.keep(competition, now), lookups.viewer()
     board = glance.of(session, competition=competition, team=team, now=now, viewer=viewer, keep=keep)
     files = OwnFiles()
     if team is not None and view.has_solution:

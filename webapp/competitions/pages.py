@@ -62,7 +62,7 @@ def living_board(session: Any, cards: Iterable[Card], now: datetime) -> dict[str
     if card is None or card.figures.team_count < FEWEST_TEAMS:
         return None
     competition = card.competition.row
-    keep = lookups.keep(session, competition, now)
+    keep = lookups.keep(competition, now)
     board = glance.of(session, competition=competition, team=None, now=now, keep=keep)
     return {"competition": card.competition, "top": board.top} if board.top else None
 

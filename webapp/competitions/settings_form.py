@@ -1,7 +1,7 @@
 """Settings form fields: sections of the setup page, displayed and entered values."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,6 +10,7 @@ from typing import Any
 
 from flask import request
 
+from grader.errors import FairboardError
 from grader.files.submission.columns import PREDICTION
 from grader.metrics import registry
 from grader.services.competitions.settings_model import (
@@ -28,7 +29,7 @@ from grader.services.competitions.settings_model import (
     SettingsSection,
     merged_metric,
 )
-from grader.services.competitions.settings_problems import Fault
+from grader.services.competitions.settings_problems import InvalidCompetition
 
 METRIC = "name"  # the part of the metric that is chosen from the list
 CLASS_NAMES = ("positive_name", "negative_name")
@@ -82,10 +83,12 @@ def fields_of(
     return found
 
 
-def tell(fields: dict[str, SettingsField], faults: Iterable[Fault]) -> list[str]:
-    """Attach each fault to its first field; return the messages of faults that have no field."""
+def tell(fields: dict[str, SettingsField], problem: FairboardError | None) -> list[str]:
+    """Attach each fault of invalid settings to its first field; return the other messages of an error."""
+    if not isinstance(problem, InvalidCompetition):
+        return [] if problem is None else [problem.message]
     others = []
-    for fault in faults:
+    for fault in problem.faults:
         names = (fault.part, *(METRIC if name == "metric" else name for name in fault.names))
         wanted = (next(iter(WEIGHTS)) if name == "weights" else name for name in names)
         name = next((name for name in wanted if name in fields), None)

@@ -141,8 +141,6 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
     names = [name for section in sections for name in section.names]
     dates = competition_settings.shown_dates(competition, now)
     fields = settings_form.fields_of(settings, names, dates=dates, locks=shown.locked, is_sent=is_sent)
-    faults = problem.faults if isinstance(problem, InvalidCompetition) else ()
-    others = settings_form.tell(fields, faults)
     is_stale = isinstance(problem, competition_settings.ChangedMeanwhile)
     proposal = settings_warnings.proposed_step(competition)
     texts = prose.Texts.of(session, competition)
@@ -150,7 +148,7 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
         "sections": sections,
         "states": {state.section.key: state for state in checklist.sections(ask)},
         "fields": fields,
-        "problems": others if faults else [problem.message] if problem and not is_stale else [],
+        "problems": settings_form.tell(fields, None if is_stale else problem),
         "is_stale": is_stale,
         "settings_version": request.form["version"] if is_sent and not is_stale else shown.version,
         "warnings": {

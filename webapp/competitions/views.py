@@ -3,13 +3,13 @@
 import csv
 import io
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from fairboard.interface import LARGEST, Description, Direction, Exactness, Options, TermSpec
+from fairboard.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.files.submission.columns import PredictedColumn
 from grader.models import Competition, CompetitionState, RevealRule, Team
 from grader.scored_files import predicted_columns
@@ -42,7 +42,6 @@ class MetricView:
 
     settings: NamedMetric
     about: Description
-    terms: Sequence[TermSpec]
     columns: tuple[tuple[str, str], ...]
     groups: tuple[str, ...]
     command: str
@@ -144,7 +143,6 @@ class CompetitionView:
         return MetricView(
             settings=metric,
             about=about,
-            terms=about.terms,
             columns=tuple((column.name, _domain(column)) for column in columns),
             groups=(*rules.identities, *groups),
             command=_command(rules, label=label),

@@ -27,7 +27,7 @@ STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # ord
 SOON = STATES.index("scheduled")
 
 
-def keep(session: Any, competition: Competition, now: datetime) -> Keep:
+def keep(competition: Competition, now: datetime) -> Keep:
     """Return the cache of this process for the present state of a competition and the current viewer.
 
     Every act of a person changes the state, so only new scores may be missing, for `PAGE_SECONDS`.
@@ -53,7 +53,7 @@ def for_visitors(slug: str, make: Callable[[], str]) -> str:
         return make()
     with reading() as session:
         competition = competition_of(session, slug)
-        return keep(session, competition, db.now(session))(asked, make)
+        return keep(competition, db.now(session))(asked, make)
 
 
 def own_team(session: Any, competition: Competition) -> Team | None:

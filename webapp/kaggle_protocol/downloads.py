@@ -162,7 +162,7 @@ def _submission(session: Any, _: Competition, subject: str) -> Download:
 
 def _leaderboard(session: Any, competition: Competition, _: str) -> Download:
     """Return the current leaderboard, for which a URL stays valid when it changes."""
-    keep = lookups.keep(session, competition, db.now(session))
+    keep = lookups.keep(competition, db.now(session))
     packed, newest = keep("zip", lambda: _zipped(session, competition))
     name, etag = f"{competition.slug}.zip", hashlib.sha256(packed).hexdigest()
     return Download(name, "", lambda: responses.send(BytesIO(packed), name=name, etag=etag, modified=newest))

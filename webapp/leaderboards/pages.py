@@ -146,7 +146,7 @@ def _board(
         viewer=lookups.viewer(),
         request=wanted,
         own_team_id=team.id if team else None,
-        keep=lookups.keep(session, competition, now),
+        keep=lookups.keep(competition, now),
     )
 
 
@@ -175,7 +175,7 @@ def _board_page(slug: str, split: Split) -> str:
             pending = SubmissionStatus.PENDING
             pending_count = close.unscored(session, competition=competition, status=pending)
         bars = Bars(board)
-        keep = lookups.keep(session, competition, now)
+        keep = lookups.keep(competition, now)
         # A row takes a tenth of a millisecond, so teams share the rows of a page.
         shared = tuple((row.rank, row.submission_id) for row in board.shared)
         key = "lines", split, wanted, shared
@@ -230,7 +230,7 @@ def _steps(
     top = views.top(board, own_team_id=own_team_id)
     if board.split is Split.PRIVATE or not top:
         return None
-    ids, keep = [row.team_id for row in top], lookups.keep(session, competition, now)
+    ids, keep = [row.team_id for row in top], lookups.keep(competition, now)
     own_id = own_team_id if own_team_id in ids else None
     end = min(now, competition.closes_at) if competition.closes_at else now
 
@@ -245,7 +245,7 @@ def _frontier(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> dict[str, Any] | None:
     """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
-    keep, split = lookups.keep(session, competition, now), board.split
+    keep, split = lookups.keep(competition, now), board.split
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = keep("version", lambda: ranks.version(session, competition=competition))
 
@@ -283,7 +283,7 @@ def board_file(slug: str, split: Split) -> ResponseReturnValue:
         whole = BoardRequest(page_size=WHOLE, division=query.division, board=query.board)
         if split is Split.PRIVATE:
             boards.require_private(competition, viewer=lookups.viewer(), phase=phases.phase(competition, now))
-        keep = lookups.keep(session, competition, now)
+        keep = lookups.keep(competition, now)
         text = keep(("csv", split, whole), lambda: board_csv(_board(session, competition, split, whole, now)))
     response = Response(text, mimetype="text/csv")
     name = f"{slug}-{split.value}-leaderboard{f'-{whole.board}' if whole.board else ''}.csv"

@@ -92,19 +92,17 @@ def scoring_versions(ask: Ask) -> ScoringVersionList:
 
 def _settings_form(ask: Ask, _made: MetricInUse) -> dict[str, Any]:
     """Return the form of the settings that a rescoring may change, with the entered values."""
-    live, problem = Rules.of(lookup.live(ask.competition)), ask.problem
+    live = Rules.of(lookup.live(ask.competition))
     used = competition_settings.of(ask.competition).changed(identities=live.identities, metric=live.metric)
     groups, options, fitting = _groups(live.metric), metrics.options(), live.metric.alternatives
     names = [name for group in groups for name in group.names]
-    fields = settings_form.fields_of(used, names, is_sent=problem is not None)
-    faults = problem.faults if isinstance(problem, InvalidCompetition) else ()
-    others = settings_form.tell(fields, faults)
+    fields = settings_form.fields_of(used, names, is_sent=ask.problem is not None)
     return {
         "groups": groups,
         "metrics": {name: options[name] for name in fitting},
         "has_metric_file": registry.PYTHON in fitting and receiving.may_upload_metrics(),
         "fields": fields,
-        "problems": others if faults else ask.problems,
+        "problems": settings_form.tell(fields, ask.problem),
     }
 
 

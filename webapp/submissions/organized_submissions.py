@@ -92,7 +92,6 @@ def _of_list(ask: Ask, _submissions: Answer) -> dict[str, Any]:
     """Return the number of failed submissions, and the choices of the filters."""
     return {
         "failed_count": scoring_queue.count_failed(ask.session, competition=ask.competition),
-        "scale": ask.competition.scale,
         "columns": COLUMNS,
         "statuses": tuple(SubmissionStatus),
         "kinds": tuple(SubmissionKind),

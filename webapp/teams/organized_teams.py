@@ -94,12 +94,6 @@ class GrantRequest(Sent):
     reason: Text = ""
 
 
-class Disqualification(ConfirmedReason):
-    """The confirmation and reason of a disqualification, which takes effect immediately."""
-
-    reason: Annotated[Text, Field(description="The reason, visible only to the team and organizers.")] = ""
-
-
 class CarryOverRequest(Sent):
     """The teams to carry over."""
 
@@ -254,7 +248,7 @@ def rename_division(act: Act, sent: DivisionName) -> int:
 @TEAMS.act(
     "/<int:team_id>/disqualification", form="disqualify", back=organized_team, done="Team disqualified."
 )
-def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
+def disqualify_team(act: Act, sent: ConfirmedReason, team_id: int) -> None:
     """Disqualify a team: its members are notified, and it cannot submit until it is reinstated."""
     team = decisions.disqualify(act, team=_name(act, team_id), reason=sent.reason)
     confirm(
