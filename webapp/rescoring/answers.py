@@ -198,7 +198,7 @@ def progress_sentence(progress: Progress) -> str:
 def changed(live: ScoringVersion, new: Rules) -> list[tuple[str, str, str]]:
     """Return the metric settings that differ from those of a version: name, before, after."""
     before, after = _settings(Rules.of(live)), _settings(new)
-    labels = {name: each.label for name, each in (SETTINGS | PARTS).items()}
+    labels = {name: each.label for name, each in {**SETTINGS, **PARTS}.items()}
     return [
         (
             labels.get(name, name.replace("_", " ").capitalize()),
