@@ -155,8 +155,8 @@ class Database:
         return self._write.begin()
 
     def read(self) -> AbstractContextManager[Session]:
-        """Open a read-only session on a consistent state of the database."""
-        return self._read.begin()
+        """Open a read-only session on a consistent state of the database; its rows stay usable afterwards."""
+        return self._read()
 
     def dispose(self) -> None:
         """Close all connections; forked child processes must call this before their first session."""

@@ -79,32 +79,17 @@ def reading() -> Iterator[Any]:
         g.transaction = ExitStack()
         g.session = g.transaction.enter_context(current_site().database.read())
     if g.get("session") is not None:
-        try:
-            yield g.session
-        except Exception as error:
-            if db.is_unavailable(error):
-                g.session.expunge_all()  # rows that were already read stay usable
-                end_reading(error)
-            raise
+        yield g.session
     else:
         with current_site().database.read() as session:
             yield session
 
 
-def end_reading(failure: Exception | None = None) -> None:
-    """End the transaction of a GET request before it waits, writes, or streams its response.
-
-    After the `failure` of its connection, it can only be rolled back.
-    """
-    transaction = g.pop("transaction", None)
-    if transaction is None:
-        return
-    g.session = None
-    try:
-        transaction.__exit__(type(failure) if failure else None, failure, None)
-    except Exception as error:
-        if not db.is_unavailable(error):  # nothing to commit
-            raise
+def end_reading() -> None:
+    """End the transaction of a GET request before it waits, writes, or streams its response."""
+    if (transaction := g.pop("transaction", None)) is not None:
+        g.session = None
+        transaction.close()
 
 
 @contextmanager
