@@ -1,6 +1,5 @@
 """Maintenance commands: backup, restore, migrate, doctor."""
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -17,14 +16,14 @@ from grader.cli.parameters import json_option
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, exporter, schema
 from grader.maintenance.backup_store import Store
-from grader.maintenance.doctor_checks import DoctorFinding, Urgency
+from grader.maintenance.doctor_checks import DoctorFinding
 from grader.settings import PREFIX, Settings, validated_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock, valkey
 from grader.text import counted
 
-MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALARM  "}
+MARKS = {"ok": "ok     ", "warning": "warning", "alarm": "ALARM  "}
 
 
 def _target_of(_context: Any, _parameter: Any, value: str | None) -> str | None:
@@ -193,9 +192,9 @@ def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
         size = sum(blob.size for blob in gone)
         click.echo(f"Deleted: {counted(len(gone), 'blob')} ({counted(size, 'byte')}).", err=True)
     findings = list(_findings(settings, read_all))
-    answer = {"findings": [dataclasses.asdict(each) for each in findings]}
+    answer = {"findings": [each._asdict() for each in findings]}
     lines = [f"{MARKS[each.level]}  {each.subject}: {each.message}" for each in findings]
-    is_alarming = any(each.level is Urgency.ALARM for each in findings)
+    is_alarming = any(each.level == "alarm" for each in findings)
     CommandOutput(answer, lines, code=int(is_alarming)).show(as_json=as_json)
 
 

@@ -1,11 +1,10 @@
 """Checks for `fairboard doctor`: settings, permissions, disks, database, jobs, mail."""
 
-import enum
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import NamedTuple
 
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
@@ -22,7 +21,7 @@ from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_queue import HealthSign
 from grader.settings import PREFIX, HostMetrics, Settings
 from grader.storage import blobs, disk, stores
-from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
+from grader.storage.stores import Storage, StorageUnavailable
 from grader.text import counted, listed, megabytes
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -34,26 +33,17 @@ _PROBE = b"Written by `fairboard doctor` to test the storage.\n"
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 
 
-class Urgency(enum.StrEnum):
-    """The urgency of a finding."""
-
-    OK = "ok"
-    WARNING = "warning"
-    ALARM = "alarm"
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
+class DoctorFinding(NamedTuple):
     """The result of a check: the current state and, for a problem, the remedy."""
 
-    level: Urgency
+    level: str  # ok, warning or alarm
     subject: str
     message: str
 
 
-ok = partial(DoctorFinding, Urgency.OK)
-warning = partial(DoctorFinding, Urgency.WARNING)
-alarm = partial(DoctorFinding, Urgency.ALARM)
+ok = partial(DoctorFinding, "ok")
+warning = partial(DoctorFinding, "warning")
+alarm = partial(DoctorFinding, "alarm")
 
 
 def of_settings(settings: Settings) -> Iterator[DoctorFinding]:
@@ -155,12 +145,8 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
     with database.read() as session:
         required = blobs.required(session)
         orphans = blobs.orphans(session, listed=stored, now=db.now(session))
-    damaged = []
-    for sha256 in sorted(required.intersection(blob.sha256 for blob in stored) if read_all else ()):
-        try:
-            stores.verify(storage, sha256)
-        except (BlobDamaged, BlobMissing):
-            damaged.append(sha256)
+    read = required.intersection(blob.sha256 for blob in stored) if read_all else set()
+    damaged = [sha256 for sha256 in sorted(read) if not stores.is_intact(storage, sha256)]
     advice = "Restore them from a backup."
     if missing:
         rows = listed([f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing])

@@ -227,11 +227,11 @@ def checked(data: bytes, sha256: str) -> bytes:
     return data
 
 
-def verify(storage: Storage, sha256: str) -> None:
-    """Read a blob completely; raise BlobMissing, BlobDamaged or StorageUnavailable."""
-    with storage.open(sha256) as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-            raise BlobDamaged(sha256)
+def is_intact(storage: Storage, sha256: str) -> bool:
+    """Return whether a blob exists and its bytes match its name; raise StorageUnavailable."""
+    with suppress(BlobMissing), storage.open(sha256) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+    return False
 
 
 def copy(source: Storage, target: Storage, sha256: str) -> int:
