@@ -108,7 +108,7 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
         raise _cannot_back_up("There is nothing to back up: the database has no tables.")
     if is_in_storage(settings, store.target):
         raise _cannot_back_up(f"The target {store.target} is in the blob storage. Choose another one.")
-    if disk.is_short(settings):
+    if store.folder is not None and disk.is_short(settings):
         raise _cannot_back_up(
             "There is too little disk space. Run `fairboard doctor` to see which files you can delete."
         )

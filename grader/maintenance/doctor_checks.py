@@ -67,12 +67,12 @@ def of_settings(settings: Settings) -> Iterator[DoctorFinding]:
 
 def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
     """Report the active sandbox layers for metrics written by organizers."""
-    found = layers()
-    if found.refusal and settings.host_metrics is not HostMetrics.OFF:
-        yield warning("sandbox", f"{found.refusal} Uploads of such metrics are rejected.")
+    active = layers()
+    if active.refusal and settings.host_metrics is not HostMetrics.OFF:
+        yield warning("sandbox", f"{active.refusal} Uploads of such metrics are rejected.")
     else:
         # systemd units and containers may permit fewer layers than a shell on the same machine.
-        yield ok("sandbox", f"Active sandbox layers for metrics written in Python: {found}.")
+        yield ok("sandbox", f"Active sandbox layers for metrics written in Python: {active}.")
 
 
 def of_rights(settings: Settings) -> Iterator[DoctorFinding]:
@@ -106,8 +106,8 @@ def of_tables(database: Database) -> Iterator[DoctorFinding]:
         return
     with database.read() as session:
         if session.get_bind().dialect.name == "sqlite":
-            found = session.execute(text("PRAGMA quick_check")).scalar_one()
-            problem = "" if found == "ok" else f"SQLite found damage: {found}. Restore a backup."
+            result = session.execute(text("PRAGMA quick_check")).scalar_one()
+            problem = "" if result == "ok" else f"SQLite found damage: {result}. Restore a backup."
         else:
             off = [name for name in _DURABILITY if session.scalar(text(f"SHOW {name}")) == "off"]
             advice = "PostgreSQL may lose accepted submissions if its machine crashes. Turn on"

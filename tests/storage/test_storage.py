@@ -225,21 +225,21 @@ def test_missing_bucket_is_named_and_not_reported_as_a_missing_blob(bucket_url):
     for name, ask in asked.items():
         with pytest.raises(
             StorageUnavailable, match="There is no bucket s3://misspelt/fairboard at http://"
-        ) as told:
+        ) as raised:
             ask()
-        assert "\n" not in str(told.value), name
+        assert "\n" not in str(raised.value), name
 
 
 @pytest.mark.parametrize(
-    ("told", "sentence"),
+    ("error", "sentence"),
     [
         ("<Code>AccessDenied</Code> with status code: 403", r"failed \(403, AccessDenied\)\. Check AWS"),
         ("error sending request for http://169.254.169.254/latest", "There are no keys for the bucket"),
     ],
 )
-def test_error_of_a_bucket_is_described_in_one_sentence(told, sentence, bucket_url):
+def test_error_of_a_bucket_is_described_in_one_sentence(error, sentence, bucket_url):
     with pytest.raises(StorageUnavailable, match=sentence), open_storage(bucket_url).asking():
-        raise obstore.exceptions.BaseError(f"{told}\n" * 30)
+        raise obstore.exceptions.BaseError(f"{error}\n" * 30)
 
 
 def test_unresponsive_bucket_is_not_reported_as_a_missing_blob(monkeypatch):

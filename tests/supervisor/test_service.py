@@ -97,8 +97,8 @@ def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_ser
 @pytest.mark.long
 def test_administrator_from_the_settings_can_log_in_and_replaces_the_setup_link(make_service):
     """Test also that the password is in no output of any process."""
-    given = {"FAIRBOARD_ADMIN_NAME": "ada", "FAIRBOARD_ADMIN_PASSWORD": "correct horse battery"}
-    running = make_service(given).start().wait_until_ready()
+    administrator = {"FAIRBOARD_ADMIN_NAME": "ada", "FAIRBOARD_ADMIN_PASSWORD": "correct horse battery"}
+    running = make_service(administrator).start().wait_until_ready()
     assert "ada   yes" in running.command_here("user", "list").stdout
     assert running.stop() == 0
     written = running.process.stdout.read() + running.log()
