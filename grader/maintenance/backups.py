@@ -7,8 +7,7 @@ again. Secret settings are not included. The cache is not included.
 import hashlib
 import hmac
 import logging
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -38,7 +37,8 @@ from grader.services.site import backup_runs, outbox
 from grader.services.site.outbox import GIVEN_UP_AFTER
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk, stores
-from grader.storage.stores import BlobDamaged, BlobMissing, Storage
+from grader.storage.stores import Storage
+from grader.text import listed
 
 UPGRADES_FOLDER = "backups/before-upgrades"  # relative to the data folder
 WITHOUT_KEY = (
@@ -46,8 +46,6 @@ WITHOUT_KEY = (
     "split differently."
 )
 WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
-BATCH = 1000
-BLOBS_AT_A_TIME = 8
 
 logger = logging.getLogger(__name__)
 
@@ -121,13 +119,16 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
         if storage is not None:  # Otherwise, the tables may have an older schema.
             named, required = blobs.named(session), blobs.required(session)
     reach("backup.after_tables")
+    sizes = {name: present[name] for name in named & present.keys()}
+    if storage is not None:
+        sizes |= stores.copy(storage, store.objects, sorted(named - sizes.keys()))
     record = Record(
         name=f"{made_at:%Y%m%dT%H%M%S%fZ}",
         made_at=made_at,
         fairboard=version("fairboard"),
         revision=revision,
         tables=tables,
-        blobs=_copy_blobs(storage, store.objects, named, present) if storage else {},
+        blobs=sizes,
         settings=settings.model_dump(mode="json", exclude_defaults=True),
         secret_key_mark=mark(settings),
     )
@@ -141,26 +142,6 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
     reach("backup.after_record")
     copied = sum(size for name, size in record.objects.items() if name not in present)
     return NewBackup(record, copied, sorted(unusable))
-
-
-def _copy_blobs(
-    storage: Storage, objects: Storage, names: set[str], present: Mapping[str, int]
-) -> dict[str, int]:
-    """Copy blobs, several at a time; return the sizes of those that are neither missing nor damaged."""
-
-    def copy(sha256: str) -> int | None:
-        try:
-            return stores.copy(storage, objects, sha256)
-        except (BlobMissing, BlobDamaged):
-            return None
-
-    sizes: dict[str, int | None] = {name: present[name] for name in names & present.keys()}
-    new = sorted(names - sizes.keys())
-    with ThreadPoolExecutor(BLOBS_AT_A_TIME) as pool:
-        for start in range(0, len(new), BATCH):  # an error cancels the rest of a batch
-            batch = new[start : start + BATCH]
-            sizes |= zip(batch, pool.map(copy, batch), strict=True)
-    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def prune(store: Store, *, keep: timedelta, now: datetime) -> None:
@@ -216,19 +197,17 @@ def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) 
             f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL.",
         )
     schema.mark_restore(database)
-    try:
-        for sha256 in record.blobs:
-            stores.copy(store.objects, storage, sha256)
-        with schema.migrating(database) as connection:
-            schema.rebuild(connection, record.revision)
-            database_copies.fill(connection, record.tables, store.objects)
-            schema.upgrade_within(connection)
-            with Session(connection) as session:
-                count = _adapt(session, record.made_at)
-                session.flush()
-            reach("restore.before_commit")
-    except (BlobMissing, BlobDamaged) as error:
-        raise NotABackup(f"The backup cannot be restored. {error}") from error
+    copied = stores.copy(store.objects, storage, list(record.blobs))
+    if lost := record.blobs.keys() - copied.keys():
+        raise NotABackup(f"Blobs of the backup are missing or damaged: {listed(sorted(lost))}.")
+    with schema.migrating(database) as connection:
+        schema.rebuild(connection, record.revision)
+        database_copies.fill(connection, record.tables, store.objects)
+        schema.upgrade_within(connection)
+        with Session(connection) as session:
+            count = _adapt(session, record.made_at)
+            session.flush()
+        reach("restore.before_commit")
     return count
 
 
@@ -240,27 +219,22 @@ def verify(backup: tuple[Store, Record]) -> list[str]:
         try:
             for _ in database_copies.rows_in_parts(store.objects, name, copy):
                 pass
-        except (BlobMissing, BlobDamaged, NotABackup) as error:
-            problems.append(str(error))
-    damaged = [sha256 for sha256 in record.blobs if not stores.is_intact(store.objects, sha256)]
-    return problems + [f"Blob {sha256} is missing or damaged." for sha256 in damaged]
+        except NotABackup as error:
+            problems.append(error.message)
+    lost = [sha256 for sha256 in record.blobs if not stores.is_intact(store.objects, sha256)]
+    return problems + [f"Blob {sha256} is missing or damaged." for sha256 in lost]
 
 
 def _adapt(session: Session, made_at: datetime) -> int:
-    """Adapt restored rows to this installation; return the number of e-mails that are not sent."""
+    """Free claims, end the run of the backup, and mark waiting e-mails as sent; return their number.
+
+    E-mails about results of submissions that were pending at `made_at`, and about later reveals, are marked,
+    too, so that no user receives them twice.
+    """
     now = db.now(session)
     for jobs in (ScoringJob, OrganizerJob):  # their workers belong to another installation
         session.execute(update(jobs).where(jobs.lease_until > now).values(lease_until=now))
     backup_runs.end_restored(session, made_at=made_at)
-    return _hold_mails_back(session, made_at=made_at, now=now)
-
-
-def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> int:
-    """Mark waiting e-mails as sent; return their number.
-
-    E-mails about results of submissions that were pending at `made_at`, and about later reveals, are
-    marked, too, so that no user receives them twice.
-    """
     is_waiting = Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER
     count = session.scalar(select(func.count(Mail.id)).where(*is_waiting)) or 0
     for key in list(_keys_since(session, made_at, now)):

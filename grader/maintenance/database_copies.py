@@ -36,7 +36,7 @@ from sqlalchemy.schema import AddConstraint, DropConstraint
 from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
-from grader.storage.stores import Storage
+from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 PART_ROWS = 50_000  # unchanged parts are not copied again
 BATCH = 1000
@@ -75,7 +75,7 @@ def copy_out(connection: Connection, objects: Storage, present: Container[str]) 
 def fill(connection: Connection, copies: Mapping[str, TableCopy], objects: Storage) -> None:
     """Insert all copied rows into new tables of a connection of `schema.migrating`.
 
-    Raises BlobMissing, BlobDamaged or NotABackup.
+    Raises NotABackup.
     """
     is_sqlite = connection.dialect.name == "sqlite"  # `schema.migrating` disables its foreign keys
     present = tables(connection)
@@ -103,10 +103,14 @@ def is_empty(database: Database) -> bool:
 
 
 def rows_in_parts(objects: Storage, name: str, copy: TableCopy) -> Rows:
-    """Yield the rows of a copied table; raise BlobMissing, BlobDamaged or NotABackup."""
+    """Yield the rows of a copied table; raise NotABackup."""
     count = 0
     for part in copy.parts:
-        with gzip.open(io.BytesIO(objects.read(part)), "rt", encoding="utf-8") as lines:
+        try:
+            content = objects.read(part)
+        except (BlobMissing, BlobDamaged) as error:
+            raise NotABackup(f"The table {name} cannot be read: {error}") from error
+        with gzip.open(io.BytesIO(content), "rt", encoding="utf-8") as lines:
             for line in lines:
                 yield json.loads(line)
                 count += 1

@@ -268,10 +268,10 @@ def test_incomplete_or_changed_backup_is_not_restored(service, elsewhere, tmp_pa
     for folder in (a, b, c):
         make_backup(service, folder)
     next((a / "objects").rglob(sha256)).write_bytes(b"other")
-    with pytest.raises(NotABackup, match=f"{sha256} is damaged"):
+    with pytest.raises(NotABackup, match=f"missing or damaged: {sha256}"):
         elsewhere.restore(a)
     next((a / "objects").rglob(sha256)).unlink()
-    with pytest.raises(NotABackup, match=f"{sha256} is missing"):
+    with pytest.raises(NotABackup, match=f"missing or damaged: {sha256}"):
         elsewhere.restore(a)
     (part,) = backups.open_backup(str(b))[1].tables["submission"].parts
     path = b / "objects" / part[:2] / part
