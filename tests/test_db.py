@@ -15,6 +15,7 @@ from grader.db import Database
 from grader.models import AccountLink, LinkPurpose
 from grader.settings import Settings
 from tests.fixtures.races import race
+from webapp.app import create_app
 
 pytestmark = pytest.mark.both_databases
 
@@ -196,17 +197,11 @@ def test_read_statements_and_waits_for_locks_are_limited_but_long_writes_are_not
     assert db.exceeded_limit(ValueError()) is None
 
 
-def test_settings_limit_web_processes_only_and_the_url_can_set_timeouts(postgresql_url):
-    postgresql_url = (
-        make_url(postgresql_url)
-        .update_query_dict({"keepalives_idle": "7"})
-        .render_as_string(hide_password=False)
-    )
-    settings = Settings(database_url=SecretStr(postgresql_url), web_threads=3)
-    web, other = (
-        Database(settings.database(), pool_size=3, timeout=30),
-        Database(settings.database(), pool_size=1),
-    )
+def test_only_web_processes_are_limited_and_the_url_can_set_timeouts(postgresql_url, tmp_path):
+    changed = make_url(postgresql_url).update_query_dict({"keepalives_idle": "7"})
+    url = changed.render_as_string(hide_password=False)
+    app = create_app(Settings(data_dir=tmp_path, database_url=SecretStr(url), web_threads=3))
+    web, other = app.extensions["fairboard"].database, Database(url, pool_size=1)
     for database, reads, writes in ((web, "30s", ["0", "30s", "30s"]), (other, "0", ["0", "0", "30s"])):
         with database.read() as session:
             assert limits_of(session)[0] == reads
