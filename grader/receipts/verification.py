@@ -33,22 +33,22 @@ _NO_NONCE = (
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """A comparison of the `expected` value in the receipt with the value `found` in the files.
+    """A comparison of the `expected` value in the receipt with the `actual` one, from the files.
 
     Sums of numbers of the rows are not exact, because the last bits of logarithms depend on the machine.
     """
 
     what: str
     expected: Any
-    found: Any
+    actual: Any
     is_exact: bool = True
 
     @property
     def holds(self) -> bool:
         """Whether both values are identical to the last bit or, if they are not exact, almost equal."""
-        if not self.is_exact and isinstance(self.expected, float) and isinstance(self.found, float):
-            return math.isclose(self.expected, self.found, rel_tol=_LEEWAY, abs_tol=_LEEWAY)
-        return bool(self.expected == self.found)
+        if not self.is_exact and isinstance(self.expected, float) and isinstance(self.actual, float):
+            return math.isclose(self.expected, self.actual, rel_tol=_LEEWAY, abs_tol=_LEEWAY)
+        return bool(self.expected == self.actual)
 
 
 def verify(
@@ -183,12 +183,12 @@ def _compare(
     yield Recheck(f"{name} score as shown", split.shown, shown(result["score"]))
 
 
-def _compare_counts(name: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Recheck]:
+def _compare_counts(name: str, expected: Mapping[str, Any], counts: Mapping[str, Any]) -> Iterator[Recheck]:
     for key in ("rows", "positives", "overall_wins"):
-        yield Recheck(f"{name} {key}", expected[key], found[key])
+        yield Recheck(f"{name} {key}", expected[key], counts[key])
     own = {each["name"]: each for each in expected["identities"] if each["in_score"]}
-    yield Recheck(f"{name} identities", sorted(own), sorted(each["name"] for each in found["identities"]))
-    for each in found["identities"]:
+    yield Recheck(f"{name} identities", sorted(own), sorted(each["name"] for each in counts["identities"]))
+    for each in counts["identities"]:
         for key, value in each.items():
             if key not in ("name", "in_score"):
                 yield Recheck(f"{name} {key} of {each['name']}", own.get(each["name"], {}).get(key), value)
@@ -210,22 +210,22 @@ def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[
     for name, split in receipt.splits.items():
         rows = np.flatnonzero(np.isin(truth.usage, SPLITS[name]))
         try:
-            found = metric.score(metric.prepare(truth.columns, rows), predicted)
+            result = metric.score(metric.prepare(truth.columns, rows), predicted)
         except UnsuitableTruth as error:
             yield Recheck(f"{name} score as shown", split.shown, f"undefined ({error})")
             continue
         if split.score is not None:
             stored = _values(split.score, split.terms or {}, split.groups or {})
-            values = _values(found.score, found.terms, found.groups)
+            values = _values(result.score, result.terms, result.groups)
             for key in stored | values:
                 yield Recheck(f"{name} {key}", stored.get(key), values.get(key), is_exact)
         if is_exact and split.evidence is not None:
-            evidence = json.loads(json.dumps(found.evidence))
+            evidence = json.loads(json.dumps(result.evidence))
             yield Recheck(f"{name} evidence", split.evidence, evidence)
-        leeway = 0.0 if is_exact else _LEEWAY * max(1.0, abs(found.score))
+        leeway = 0.0 if is_exact else _LEEWAY * max(1.0, abs(result.score))
         # A score within the leeway may be displayed as a neighbouring value.
-        possible = {shown(found.score + each, decimals) for each in (leeway, -leeway)}
-        text = split.shown if split.shown in possible else shown(found.score, decimals)
+        possible = {shown(result.score + each, decimals) for each in (leeway, -leeway)}
+        text = split.shown if split.shown in possible else shown(result.score, decimals)
         yield Recheck(f"{name} score as shown", split.shown, text)
 
 

@@ -57,7 +57,7 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
     hashes = [check for check in checks if check.what.startswith("sha256")]
     other_files = [check for check in hashes if not check.holds]
     for check in other_files or differing:
-        text = f"{check.what}: {check.expected} in the receipt, {check.found} from the files."
+        text = f"{check.what}: {check.expected} in the receipt, {check.actual} from the files."
         click.echo(text, err=True)
     if other_files:
         click.echo("A file is not the one that the receipt refers to.", err=True)
@@ -65,7 +65,7 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
         raise click.ClickException(f"{len(differing):,} of {counted(len(checks), 'compared value')} differ.")
     for check in checks:
         if check in hashes or check.what.endswith("score as shown"):
-            click.echo(f"{check.what}: {check.found}")
+            click.echo(f"{check.what}: {check.actual}")
     click.echo(f"{counted(len(checks), 'value')} compared; all match the receipt.")
     if not all(check.is_exact for check in checks):
         click.echo("Sums, and values computed from them, match within 1e-12.")

@@ -169,8 +169,8 @@ class Board:
     @property
     def is_start(self) -> bool:
         """Whether this is the first page of the complete main leaderboard in rank order."""
-        asked = self.request
-        return self.is_plain and self.page == 1 and not (asked.division or asked.board)
+        is_filtered = self.request.division or self.request.board
+        return self.is_plain and self.page == 1 and not is_filtered
 
 
 def is_usually_descending(sort: str, about: Description, rule: BoardRule | None) -> bool:

@@ -78,21 +78,21 @@ def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
         f"submission {submission.id}",
         before={"kind": before},
         after={"kind": kind},
-        public_text=_told(submission, before),
+        public_text=_public_text(submission, before),
     )
     return submission
 
 
-def _told(submission: Submission, before: SubmissionKind) -> str:
+def _public_text(submission: Submission, before: SubmissionKind) -> str:
     """Return the public log's text about the changed kind of a submission."""
     if submission.kind is before:
         return ""
-    told = {
+    texts = {
         SubmissionKind.BENCHMARK: "is now a benchmark: it is shown without a rank",
         SubmissionKind.HIDDEN: "is no longer on any leaderboard",
         SubmissionKind.NORMAL: "now competes for its team",
     }
-    return f"Submission #{submission.id} {told[submission.kind]}."
+    return f"Submission #{submission.id} {texts[submission.kind]}."
 
 
 def _show(act: Act, team_id: int) -> None:

@@ -67,13 +67,13 @@ def find(
     """Return a slice of the requested submissions; in an order other than newest first, keys are offsets."""
     query = select(Submission.id).where(*_conditions(competition, wanted))
     if wanted.sort is SubmissionSort.ID and wanted.descending and not wanted.is_shared:
-        found = slice_of_query(session, query, key=Submission.__table__.c.id, part=part)
+        ids = slice_of_query(session, query, key=Submission.__table__.c.id, part=part)
     else:
         start = part.after or 0
         query = _sorted(query, competition, wanted).limit(part.size + 1).offset(start)
-        ids = session.scalars(query).all()
-        found = Slice(tuple(ids[: part.size]), start + part.size if len(ids) > part.size else None, part.size)
-    return found.with_rows(_matches(session, competition, list(found.rows)))
+        rows = session.scalars(query).all()
+        ids = Slice(tuple(rows[: part.size]), start + part.size if len(rows) > part.size else None, part.size)
+    return ids.with_rows(_matches(session, competition, list(ids.rows)))
 
 
 def _conditions(competition: Competition, wanted: SubmissionFilter) -> list[ColumnElement[bool]]:
