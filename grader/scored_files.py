@@ -69,9 +69,9 @@ def metric_for(
         if are_known or not options.classes:
             raise
         raise FileRejected(_unsuitable("the solution", str(error))) from error
-    if groups or weight < 1:
+    if groups or weight != 1:
         rules = GroupRules(tuple(groups), least=LEAST_ROWS)
-        if weight < 1:
+        if weight != 1:
             splits = [set(each.groups) for each in prepared(GroupedMetric(metric, rules), truth).values()]
             shared = set[Group].intersection(*splits) if splits else set[Group]()
             in_score = tuple(sorted(each for each in shared if each[1] != OTHER))

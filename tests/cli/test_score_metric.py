@@ -110,6 +110,7 @@ def test_the_output_names_the_metric_and_its_columns(score):
         ("1", "--metric rmse --label price --columns a", "rmse has one column"),
         ("1", "--metric rmse --label price --reported f1", "f1 cannot be reported next to rmse."),
         ("1", "--metric rmse --label price --weight 0.5", "needs at least one group in the score"),
+        ("1", "--metric rmse --label price --weight nan", "between 0 and 1, not nan"),
         ("1", "--groups region", "--groups: specify a --metric other than bias"),
     ],
 )
