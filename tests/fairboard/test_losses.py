@@ -13,7 +13,7 @@ from fairboard.losses import in_units, mean_losses
 VALUES = st.dictionaries(
     st.text(max_size=3), st.floats(0.0, 1.0).map(lambda value: round(value, 2)), min_size=1
 )
-POWERS = st.sampled_from([-math.inf, -20.0, -5.0, 0.0, 1.0, 5.0, math.inf])
+POWERS = st.sampled_from([-math.inf, -2000.0, -20.0, -5.0, 0.0, 1e-20, 1.0, 5.0, math.inf])
 
 
 @given(VALUES, POWERS, st.sampled_from([0.0, 1.0]))
