@@ -94,14 +94,13 @@ def in_force() -> dict[str, str]:
 
 
 def announce(text: str) -> None:
-    """Print a text for operators on standard output, as an event if the format is JSON.
+    """Print a text of `serve` for operators on standard output, as an event if the format is JSON.
 
     It may contain the secret of a setup link, which must not be logged.
     """
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, LineLogger) and _in_force["log_format"] == "json":
-            record = {"name": OURS[0], "levelno": logging.INFO, "levelname": "INFO", "msg": text}
-            text = handler.format(logging.makeLogRecord(record))
+    if _in_force["log_format"] == "json":
+        record = {"name": OURS[0], "levelno": logging.INFO, "levelname": "INFO", "msg": text}
+        text = LineLogger("serve", "json").format(logging.makeLogRecord(record))
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

@@ -90,16 +90,16 @@ class _Tools:
         return {**self._client.pages(competition), **self._client.competition(competition)}
 
     def join_competition(
-        self, competition: str | None = None, accepted_rules_version: int | None = None, code: str = ""
+        self,
+        competition: str | None = None,
+        accepted_rules_version: int | None = None,
+        code: str | None = None,
     ) -> Answer:
         """Join a competition, with its entry code if it requires one.
 
         If it has rules, read them first and send their rules_version.
         """
-        joined = self._client.join(
-            competition, accepted_rules_version=accepted_rules_version, code=code or None
-        )
-        return dict(joined)
+        return dict(self._client.join(competition, accepted_rules_version=accepted_rules_version, code=code))
 
     def list_data_files(self, competition: str | None = None) -> Answer:
         """List the data files of a competition. Use download_data to download them."""

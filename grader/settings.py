@@ -359,10 +359,9 @@ class Settings(BaseSettings):
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that pass these settings to another process."""
-        values = {name: getattr(self, name) for name in type(self).model_fields}
         return {
             PREFIX + name.upper(): value.get_secret_value() if isinstance(value, SecretStr) else str(value)
-            for name, value in values.items()
+            for name, value in self
             if value is not None
         }
 

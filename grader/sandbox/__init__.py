@@ -8,13 +8,12 @@ from grader.sandbox.client import (
     SandboxRequest,
     SandboxUnavailable,
 )
-from grader.sandbox.lockdown import Layers, layers
+from grader.sandbox.lockdown import layers
 
 __all__ = [
     "CallLimits",
     "CallOutcome",
     "CallStatus",
-    "Layers",
     "SandboxClient",
     "SandboxRequest",
     "SandboxUnavailable",

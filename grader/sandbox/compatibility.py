@@ -29,10 +29,8 @@ def safe_call_score(metric: Callable[..., Any], solution: Any, submission: Any, 
     try:
         return metric(solution, submission, **settings)
     except Exception as error:
-        kind = type(error).__name__
-        if kind == "HostVisibleError":
-            raise HostVisibleError(str(error)) from error
-        if kind == "ParticipantVisibleError" or treat_as_participant_error(str(error), solution):
+        has_audience = type(error).__name__ in ("HostVisibleError", "ParticipantVisibleError")
+        if not has_audience and treat_as_participant_error(str(error), solution):
             raise ParticipantVisibleError(str(error)) from error
         raise
 

@@ -42,9 +42,6 @@ class _Log(io.TextIOBase):
     def __init__(self) -> None:
         self.text = ""
 
-    def writable(self) -> bool:
-        return True
-
     def write(self, text: str) -> int:
         self.text = (self.text + text)[-MOST_LOG_BYTES:]
         return len(text)

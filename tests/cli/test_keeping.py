@@ -12,7 +12,7 @@ from grader import build, db
 from grader.cli import installation
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
-from grader.sandbox import Layers
+from grader.sandbox.lockdown import Layers
 from grader.services.site import outbox
 from grader.settings import HostMetrics
 from grader.worker.scheduled_tasks import check_storage
