@@ -37,14 +37,19 @@ MAX_PORT = 65535
 UNSCHEDULED_BACKUPS = timedelta(days=7)
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
 
+_SERVER = r"([^@]*@)?(\[[^/?]+\]|[^/:?]*)(:\d+)?([/?]|$)"
+_BUCKET = r"s3://[\w.-]+(/|$)"
 # Patterns and examples of the URLs of services.
 URLS = {
     "database_url": (
-        r"(postgresql|sqlite)(\+\w+)?://",
+        rf"postgresql(\+psycopg)?://{_SERVER}|sqlite:///.",
         "postgresql://user:password@host/name or sqlite:////path",
     ),
-    "broker_url": (r"redis(s|\+socket)?://", "redis://host:6379/0, rediss://… or redis+socket:///path"),
-    "storage_url": (r"s3://[^/]|file://", "s3://bucket/prefix or file:///folder"),
+    "broker_url": (
+        rf"rediss?://{_SERVER}|redis\+socket:///.",
+        "redis://host:6379/0, rediss://… or redis+socket:///path",
+    ),
+    "storage_url": (rf"{_BUCKET}|file:///.", "s3://bucket/prefix or file:///folder"),
 }
 
 
@@ -67,7 +72,7 @@ class HostMetrics(enum.StrEnum):
 def validated_target(target: str) -> str:
     """Return the address of a bucket or the absolute path of a folder; raise ValueError for anything else."""
     is_bucket = target.startswith("s3://")
-    if not target or (is_bucket and not urlsplit(target).netloc):
+    if not target or (is_bucket and not re.match(_BUCKET, target)):
         raise ValueError("expected a folder or s3://bucket/prefix")
     if is_bucket:
         return target.rstrip("/")
@@ -119,7 +124,7 @@ class Settings(BaseSettings):
         24, gt=0, le=24 * 365, description="Interval between two scheduled backups, in hours."
     )
     backup_keep_days: float = Field(
-        30, gt=0, description="Age in days at which backups are deleted; the last one is kept."
+        30, gt=0, le=36_500, description="Age in days at which backups are deleted; the last one is kept."
     )
     cache_dir: LocalFolder | None = Field(
         None,
@@ -161,7 +166,7 @@ class Settings(BaseSettings):
     )
     scoring_processes: int = Field(2, ge=1, description="Number of scoring processes per worker.")
     scoring_time_limit_seconds: int = Field(
-        30, ge=1, description="Hard time limit for scoring one submission, in seconds."
+        30, ge=1, le=86_400, description="Hard time limit for scoring one submission, in seconds."
     )
     scoring_memory_mb: int = Field(
         4096, ge=256, description="Maximum address space of a scoring process, in MB."
@@ -172,7 +177,7 @@ class Settings(BaseSettings):
         "metrics stay in use.",
     )
     sweep_after_seconds: float = Field(
-        10, ge=0, description="Waiting time after which the sweeper handles a job, in seconds."
+        10, ge=0, le=86_400, description="Waiting time after which the sweeper handles a job, in seconds."
     )
     login_days: int = Field(14, ge=1, le=3_650, description="Lifetime of a session, in days.")
     require_second_factor: RequiredFactor = Field(

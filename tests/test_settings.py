@@ -93,6 +93,24 @@ def test_links_use_the_sites_public_address(given, address):
     assert Settings(**given).site() == address  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            ("database_url", url)
+            for url in ("postgresql://u:p@host:port/x", "postgresql+no://h/x", "sqlite://")
+        ),
+        *(("storage_url", url) for url in ("s3:///x", "s3://b ucket", "file://folder")),
+        *(("broker_url", "redis://host:port"), ("backup_target", "s3://b ucket")),
+        *((name, float("inf")) for name in ("sweep_after_seconds", "backup_keep_days")),
+        ("scoring_time_limit_seconds", 10**11),
+    ],
+)
+def test_values_that_would_fail_later_are_rejected(name, value):
+    with pytest.raises(ValidationError, match=name):
+        Settings(**{name: value})
+
+
 def test_public_address_with_a_path_is_rejected_with_the_reason():
     with pytest.raises(ValidationError, match="expected an address without user name and path"):
         Settings(base_url="https://example.org/board")
