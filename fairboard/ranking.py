@@ -135,6 +135,8 @@ def _average_precisions(truth: NDArray[Any], predictions: NDArray[Any]) -> Seque
     places = predictions.shape[1]
     for place in range(places):
         listed = predictions[:, place]
+        if (listed < 0).all():  # as in all places after the longest list
+            continue
         is_correct = (truth == listed[:, None]).any(axis=1) & (listed >= 0)
         is_correct &= ~(predictions[:, :place] == listed[:, None]).any(axis=1)
         hits += is_correct

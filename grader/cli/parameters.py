@@ -75,8 +75,8 @@ def _weights(_context: Any, _parameter: Any, text: str) -> "Weights":
         overall, subgroup, bpsn, bnsp = map(float, text.split(","))
         return Weights(overall, subgroup, bpsn, bnsp)
     except ValueError as error:
-        wanted = "four numbers, the weights of the overall, subgroup, BPSN and BNSP AUC"
-        raise click.BadParameter(f"{text!r} must be {wanted}. {error}") from error
+        wanted = "the weights of the overall, subgroup, BPSN and BNSP AUC: four numbers with the sum 1"
+        raise click.BadParameter(f"{text!r} must be {wanted}.") from error
 
 
 def _roles(_context: Any, _parameter: Any, texts: Iterable[str]) -> "dict[str, ColumnRole]":
@@ -236,7 +236,9 @@ any_metric_options = options(
     names_option("--columns", "The columns of a metric for several columns."),
     names_option("--classes", "The classes in order; by default, as in the solution."),
     click.option("--positive", metavar="CLASS", help="The positive class; by default, the larger number."),
-    click.option("--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The classes for MAP@k."),
+    click.option(
+        "--cutoff", type=click.IntRange(1, 1000), default=5, metavar="K", help="The classes for MAP@k."
+    ),
     names_option("--groups", "Columns that divide the rows into groups."),
     click.option(
         "--weight",

@@ -58,7 +58,7 @@ def test_whole_competition_needs_only_the_client(
         for place, name in enumerate(["ann", "bob", "cem", "dan", "eve"]):
             with live_site.client(name, competition="hate") as team:
                 table = pd.read_csv(BytesIO(predictions_csv(seed=place, skill=place / 9)))
-                assert team.wait(team.submit(table)).status == "scored"
+                assert team.wait(team.submit(table.set_index("id"))).status == "scored"
         head, row, *others = solution_csv().decode().splitlines()
         row_id, label, *rest = row.split(",")
         lines = [head, ",".join([row_id, str(1 - int(label)), *rest]), *others]
