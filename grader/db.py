@@ -154,7 +154,7 @@ class Database:
         """Open a session that commits if the block succeeds and rolls back on an exception."""
         return self._write.begin()
 
-    def read(self) -> AbstractContextManager[Session]:
+    def read(self) -> Session:
         """Open a read-only session on a consistent state of the database; its rows stay usable afterwards."""
         return self._read()
 

@@ -6,7 +6,7 @@ checks the role and runs the action, so that an expired session or role is never
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -76,8 +76,7 @@ def reading() -> Iterator[Any]:
     A GET request keeps it, so that its whole response shows one state of the database.
     """
     if g.get("session") is None and request.method in ("GET", "HEAD"):
-        g.transaction = ExitStack()
-        g.session = g.transaction.enter_context(current_site().database.read())
+        g.session = g.reading = current_site().database.read()
     if g.get("session") is not None:
         yield g.session
     else:
@@ -87,9 +86,9 @@ def reading() -> Iterator[Any]:
 
 def end_reading() -> None:
     """End the transaction of a GET request before it waits, writes, or streams its response."""
-    if (transaction := g.pop("transaction", None)) is not None:
+    if (session := g.pop("reading", None)) is not None:
         g.session = None
-        transaction.close()
+        session.close()
 
 
 @contextmanager

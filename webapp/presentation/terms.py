@@ -6,14 +6,7 @@ from fairboard.interface import Exactness, TermSpec
 from grader.metrics import registry
 from grader.models import Competition
 from grader.services.competitions import metric
-from grader.visibility import Feedback, Step
-
-_SHOWN = {
-    Feedback.TIERED: "Until the reveal, scores are shown in bands of {step}: the displayed score is the "
-    "lower end of the band.",
-    Feedback.BLIND: "This competition shows no scores before the reveal.",
-}
-_HIDDEN = "Terms, {tables} tables and standard errors are hidden until the reveal."
+from grader.visibility import Feedback
 
 EXACTNESS = {
     Exactness.COUNTS: "Computed from counts: identical to the last bit on every machine.",
@@ -54,14 +47,15 @@ NAMES = {term.name: term.short_title for term in TERMS}
 
 def feedback_mode(competition: Competition) -> str:
     """Return an explanation of the displayed scores; empty if they are shown as they are."""
-    shown = note(competition.feedback, competition.feedback_step)
-    table = metric.of(competition).metric.group_words[0]
-    return f"{shown} {_HIDDEN.format(tables=table)}" if competition.feedback is Feedback.TIERED else shown
-
-
-def note(feedback: Feedback, step: Step) -> str:
-    """Return the explanation for a feedback mode and a step."""
-    return _SHOWN.get(feedback, "").format(step=step.value)
+    if competition.feedback is Feedback.BLIND:
+        return "This competition shows no scores before the reveal."
+    if competition.feedback is not Feedback.TIERED:
+        return ""
+    step, table = competition.feedback_step.value, metric.of(competition).metric.group_words[0]
+    return (
+        f"Until the reveal, scores are shown in bands of {step}: the displayed score is the lower end of the "
+        f"band. Terms, {table} tables and standard errors are hidden until the reveal."
+    )
 
 
 def chosen_for(competition: Competition) -> str:
