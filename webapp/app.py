@@ -14,7 +14,7 @@ from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
 from webapp import routes
 from webapp.http import confirmation, errors, fields, lookups, middleware
-from webapp.http.site import Hinting, Site
+from webapp.http.site import Site
 from webapp.presentation import assets, formats
 from webapp.submissions import uploads
 
@@ -30,7 +30,7 @@ def create_app(
     *,
     database: Database | None = None,
     storage: Storage | None = None,
-    hints: Hinting | None = None,
+    hints: Hints | None = None,
 ) -> Flask:
     """Create the application for one site. Omitted components are created from the settings."""
     if database is None:

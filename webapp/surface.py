@@ -83,11 +83,6 @@ class Ask:
         user: User = g.user
         return user
 
-    @property
-    def problems(self) -> list[str]:
-        """The messages of the rejected action's error."""
-        return [] if self.problem is None else list(getattr(self.problem, "problems", [self.problem.message]))
-
     @cached_property
     def competition(self) -> Competition:
         """The competition of the URL; raises UnknownCompetition, also for other users' drafts."""
@@ -263,7 +258,7 @@ class Read:
                 "query": query.get("query"),
                 "etag": lambda: f'"{_etag(made, ask)}"',
                 "problem": problem,
-                "problems": ask.problems,
+                "problems": getattr(problem, "problems", [problem.message]) if problem is not None else [],
                 "form": request.form,
                 **({"competition": ask.competition_view} if "slug" in ask.arguments else {}),
                 **(made if isinstance(made, Mapping) else {}),

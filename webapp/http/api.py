@@ -104,23 +104,18 @@ def operation(
 
 
 def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
-    """Return the fields of a request as a model; raise Refusal."""
+    """Return the fields of a request as a model; raise Refusal with the first problems."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        raise _unreadable(error) from None
-
-
-def _unreadable(error: ValidationError) -> Refusal:
-    """Return an error that lists the first problems of the fields."""
-    problems = [
-        {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
-        for problem in error.errors(include_url=False)[:MOST_LISTED]
-    ]
-    message = " ".join(str(problem["message"]) for problem in problems)
-    if more := error.error_count() - len(problems):
-        message += f" There are {more:,} more problems."
-    return Refusal("unreadable", ErrorKind.INVALID, message, problems=problems)
+        problems = [
+            {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
+            for problem in error.errors(include_url=False)[:MOST_LISTED]
+        ]
+        message = " ".join(str(problem["message"]) for problem in problems)
+        if more := error.error_count() - len(problems):
+            message += f" There are {more:,} more problems."
+        raise Refusal("unreadable", ErrorKind.INVALID, message, problems=problems) from None
 
 
 def strict_query(model: type[BaseModel]) -> dict[str, Any]:
@@ -155,11 +150,6 @@ def _response(answer: Any, known: Operation) -> Response:
         text = answer.model_dump_json(exclude_unset=True) + "\n"
         answer = current_app.response_class(text, mimetype="application/json")
     return make_response(answer, status, headers)
-
-
-def current() -> Operation:
-    """Return the operation of the current request."""
-    return OPERATIONS[cast(str, request.endpoint).removeprefix("api.")]
 
 
 def json_object() -> Mapping[str, Any]:
@@ -206,7 +196,7 @@ def _value(value: object) -> str:
 @blueprint.before_request
 def require_token() -> None:
     """Reject requests without a sufficient token, except requests for public operations."""
-    called = current()
+    called = OPERATIONS[cast(str, request.endpoint).removeprefix("api.")]
     if called.scope is None and "Authorization" not in request.headers:
         return
     if g.token is None:

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,6 +27,7 @@ from grader.storage.stores import Storage
 
 if TYPE_CHECKING:
     from grader.services.identity.openid_connect import OpenIDConnect
+    from grader.worker.broker import Hints
 
 UNKNOWN_HOST = (
     "This site does not accept the host name of this request. Operators configure host names in "
@@ -80,13 +81,6 @@ class Recent:
         return value
 
 
-class Hinting(Protocol):
-    """Interface for sending workers hints about waiting jobs. Hints may be lost; sending never raises."""
-
-    def send(self, job_ids: Sequence[int]) -> None:
-        """Send hints about these jobs to the queue."""
-
-
 @dataclass(frozen=True, slots=True)
 class Site:
     """The components that the requests of one process share."""
@@ -94,7 +88,7 @@ class Site:
     settings: Settings
     database: Database
     storage: Storage
-    hints: Hinting
+    hints: "Hints"
     passwords: BoundedHasher
     trusted_names: frozenset[str] | None = None
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
