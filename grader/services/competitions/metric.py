@@ -31,7 +31,12 @@ def _storable(text: str) -> str:
 
 
 Name = Annotated[str, Field(max_length=255), AfterValidator(_storable)]
-Names = Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_CLASSES)]
+# A repeated name counts once.
+Names = Annotated[
+    tuple[Name, ...],
+    Field(strict=False, max_length=MAX_CLASSES),
+    AfterValidator(lambda names: tuple(dict.fromkeys(names))),
+]
 
 
 # Columns of leaderboards and exports, and the id.
@@ -70,7 +75,7 @@ class NamedMetric(StoredJson):
     target: Name | None = None
     groups: Names = ()
     scored_groups: Annotated[tuple[Group, ...], Field(strict=False)] = ()
-    reported: Annotated[Names, AfterValidator(lambda names: tuple(dict.fromkeys(names)))] = ()
+    reported: Names = ()
     source: Name | None = None
     python: dict[str, Any] | None = None
     formula: SkipJsonSchema[InstanceOf[MetricSettings]] = Field(default_factory=MetricSettings, exclude=True)

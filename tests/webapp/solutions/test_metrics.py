@@ -69,6 +69,7 @@ def test_the_page_lists_every_metric_with_a_submission(olga):
         ({"name": "best"}, "best"),
         ({"name": "mean_rmse"}, "needs the names of its columns"),
         ({"name": "rmse", "columns": ("a", "b")}, "has one column"),
+        ({"name": "accuracy", "classes": ("x", "x")}, "at least two classes"),
         ({"name": "r2", "weight": 0.5}, "can be negative"),
     ],
 )
