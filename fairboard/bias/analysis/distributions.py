@@ -143,7 +143,7 @@ def equality_curve(
 
 
 def aeg(curve: pd.DataFrame) -> float:
-    """Return the AEG of the class from exact counts: the signed area between the diagonal and the curve.
+    """Return the AEG from exact counts, the signed area between diagonal and curve; NaN for an empty curve.
 
     The doubled number of background rows above subgroup rows, with ties counted once, is the sum of the
     trapezoids below the curve.
@@ -151,7 +151,7 @@ def aeg(curve: pd.DataFrame) -> float:
     subgroup, background = (np.concatenate(([0], curve[part])) for part in ("subgroup", "background"))
     wins = int(np.dot(np.diff(subgroup), background[:-1] + background[1:]))
     pairs = int(subgroup[-1]) * int(background[-1])
-    return (pairs - wins) / (2 * pairs)
+    return (pairs - wins) / (2 * pairs) if pairs else math.nan
 
 
 def widest(curve: pd.DataFrame) -> pd.Series:

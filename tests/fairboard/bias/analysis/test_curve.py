@@ -57,6 +57,6 @@ def test_the_widest_gap_of_either_class_has_the_same_sign():
 
 def test_curve_requires_both_sets_and_excludes_blanks():
     data = data_of([0.5], [])
-    assert all(equality_curve(data, [0.5], "cat", each).empty for each in ("positive", "negative"))
+    assert all(np.isnan(aeg(equality_curve(data, [0.5], "cat", each))) for each in ("positive", "negative"))
     blank = Data.of([1, 1, 1], {"cat": [1, np.nan, 0]}, background="annotated")
     assert aeg(equality_curve(blank, [0.5, 0.9, 0.1], "cat", "positive")) == 0.5
