@@ -217,7 +217,7 @@ def verify(backup: tuple[Store, Record]) -> list[str]:
     problems = []
     for name, copy in record.tables.items():
         try:
-            for _ in database_copies.rows_in_parts(store.objects, name, copy):
+            for _ in database_copies.parts(store.objects, name, copy):
                 pass
         except NotABackup as error:
             problems.append(error.message)

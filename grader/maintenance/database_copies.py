@@ -1,17 +1,15 @@
 """Portable copies of a whole database, and their import into SQLite or PostgreSQL.
 
-A copy contains one or several compressed files per table, with one row per line as a JSON array. Times are in
-UTC. Rows are otherwise unchanged, because the tables may have an older schema.
+A copy consists of parts of tables: compressed JSON arrays of rows. Times are in UTC. Rows are otherwise
+unchanged, because the tables may have an older schema.
 """
 
 import gzip
 import hashlib
-import io
 import json
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from itertools import chain, islice
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -38,8 +36,7 @@ from grader.db import Database
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
-PART_ROWS = 50_000  # unchanged parts are not copied again
-BATCH = 1000
+PART_ROWS = 10_000  # unchanged parts are not copied again
 REVISION_TABLE = "alembic_version"
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -52,14 +49,11 @@ class NotABackup(OrganizerError):
 
 @dataclass
 class TableCopy:
-    """A copied table: its columns, its number of rows, and the sizes of its files by their hashes."""
+    """A copied table: its columns, its number of rows, and the sizes of its parts by their hashes."""
 
     columns: list[str]
     row_count: int = 0
     parts: dict[Hash, int] = field(default_factory=dict)
-
-
-Rows = Iterator[list[Any]]
 
 
 def copy_out(connection: Connection, objects: Storage, present: Container[str]) -> dict[str, TableCopy]:
@@ -102,18 +96,17 @@ def is_empty(database: Database) -> bool:
         )
 
 
-def rows_in_parts(objects: Storage, name: str, copy: TableCopy) -> Rows:
-    """Yield the rows of a copied table; raise NotABackup."""
+def parts(objects: Storage, name: str, copy: TableCopy) -> Iterator[list[list[Any]]]:
+    """Yield the rows of each part of a copied table; raise NotABackup."""
     count = 0
     for part in copy.parts:
         try:
             content = objects.read(part)
         except (BlobMissing, BlobDamaged) as error:
             raise NotABackup(f"The table {name} cannot be read: {error}") from error
-        with gzip.open(io.BytesIO(content), "rt", encoding="utf-8") as lines:
-            for line in lines:
-                yield json.loads(line)
-                count += 1
+        rows = json.loads(gzip.decompress(content))
+        count += len(rows)
+        yield rows
     if count != copy.row_count:
         raise NotABackup(f"The table {name} has {count:,} rows instead of {copy.row_count:,}.")
 
@@ -130,30 +123,19 @@ def tables(connection: Connection) -> list[Table]:
 
 
 def _copy_out(connection: Connection, source: Table, objects: Storage, present: Container[str]) -> TableCopy:
-    copy = TableCopy([each.name for each in source.columns])
-    rows = _read_rows(connection, source)
-    while first := next(rows, None):
-        part = io.BytesIO()
-        with gzip.GzipFile("", "wb", 1, part, mtime=0) as packed:
-            for row in chain([first], islice(rows, PART_ROWS - 1)):
-                packed.write(json.dumps(row, ensure_ascii=False, default=_plain).encode() + b"\n")
-                copy.row_count += 1
-        sha256 = hashlib.sha256(part.getbuffer()).hexdigest()
-        copy.parts[sha256] = part.tell()
+    copy = TableCopy(source.columns.keys())
+    columns = [cast(each, Text) if isinstance(each.type, JSON) else each for each in source.columns]
+    query = select(*columns).order_by(*source.primary_key).execution_options(yield_per=PART_ROWS)
+    for rows in connection.execute(query).partitions():
+        content = json.dumps(list(map(list, rows)), ensure_ascii=False, default=_plain)
+        part = gzip.compress(content.encode(), 1, mtime=0)
+        sha256 = hashlib.sha256(part).hexdigest()
+        copy.row_count += len(rows)
+        copy.parts[sha256] = len(part)
         if sha256 not in present:
-            objects.put(part.getvalue(), sha256=sha256)
+            objects.put(part)
             reach("backup.after_object")
     return copy
-
-
-def _read_rows(connection: Connection, source: Table) -> Rows:
-    """Yield the rows of a table in the order of the primary key."""
-    query = (
-        select(*(cast(each, Text) if isinstance(each.type, JSON) else each for each in source.columns))
-        .order_by(*source.primary_key)
-        .execution_options(stream_results=True, yield_per=BATCH)
-    )
-    yield from map(list, connection.execute(query))
 
 
 def _insert_rows(connection: Connection, target: Table, copy: TableCopy, objects: Storage) -> None:
@@ -164,9 +146,8 @@ def _insert_rows(connection: Connection, target: Table, copy: TableCopy, objects
         values = zip(copy.columns, converters, row, strict=True)
         return {name: None if value is None else convert(value) for name, convert, value in values}
 
-    rows = rows_in_parts(objects, target.name, copy)
-    while batch := [converted(row) for row in islice(rows, BATCH)]:
-        connection.execute(insert(target), batch)
+    for rows in parts(objects, target.name, copy):
+        connection.execute(insert(target), [converted(row) for row in rows])
 
 
 def _plain(value: date) -> str:
