@@ -235,8 +235,5 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
 
 
 def _age(age: timedelta) -> str:
-    """Return a duration in its largest unit that is not a fraction, such as '3 hours'."""
-    seconds = round(age.total_seconds())
-    units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
-    size, name = next((each for each in units if seconds >= each[0]), (1, "second"))
-    return counted(seconds // size, name)
+    """Return a duration without fractions of seconds, such as `1 day, 3:00:00`."""
+    return str(timedelta(seconds=round(age.total_seconds())))
