@@ -108,7 +108,7 @@ def reply(request: Mapping[str, Any]) -> bytes:
         elif request["shows_messages"] and _FOR_PARTICIPANTS & kinds:
             status, log.text = MESSAGE, ""
         with suppress(BaseException):  # an error may have an own text, which fails
-            log.write(str(error) if status == MESSAGE else _traceback(error))
+            log.write(str(error) if status in (MESSAGE, WRONG_RESULT) else _traceback(error))
     if status not in (OK, NOT_FINITE):
         numbers = [math.nan] * len(request["terms"])
     text = log.text.encode("utf-8", "replace")[-MOST_LOG_BYTES:]
@@ -134,8 +134,9 @@ def _numbers(request: Mapping[str, Any], log: _Log) -> Any:
         result = call(submission, solution)
     values = _values(result)
     if request["describes"]:
-        log.text = "\n".join(values)
-        return [next(iter(values.values()))]
+        score = next(iter(values.values()))
+        log.text = "\n".join(values) if math.isfinite(score) else log.text
+        return [score]
     if values.keys() != set(request["terms"]):
         raise _WrongResult(f"The names of the values must always be {', '.join(request['terms'])}")
     return [values[name] for name in request["terms"]]

@@ -61,6 +61,8 @@ def test_good_metric_passes_even_if_it_rejects_some_files(tmp_path, sandboxes, l
         ("return value + hash('a') % 100", "order of a set"),
         ("return value + ''.join({'a', 'b', 'c', 'd', 'e', 'f'}).index('a')", "order of a set"),
         ("return -value", "better than perfect"),
+        ("return value * np.nan", r"not a finite number\.\s*$"),
+        ("return [value]", r"not return a number\.\nThe result must be a number"),
         ("return open('/etc/passwd')", "Operation not permitted"),
         ("import torch\n    return value", "package 'torch' is not available"),
     ],
