@@ -205,7 +205,6 @@ def organize(turn: Turn, job_id: int | None) -> int:
     if job_id is None:
         return 0
     limit_memory(turn.settings.scoring_memory_mb)
-    keep_freed_memory()
     end_process_after(ORGANIZERS_LIMIT_SECONDS)
     return int(run_job(turn.settings, turn.database, turn.storage, job_id))
 

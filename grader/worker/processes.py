@@ -7,8 +7,7 @@ import resource
 import signal
 import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -33,21 +32,6 @@ def keep_freed_memory() -> None:
     with suppress(AttributeError):  # other C libraries have no mallopt
         _LIBRARY.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
         _LIBRARY.mallopt(_M_MMAP_THRESHOLD, _LARGEST_KEPT)
-
-
-@contextmanager
-def memory_limited_beyond_now(megabytes: int) -> Iterator[None]:
-    """Limit how much this process's address space may grow, unless a lower limit applies."""
-    import psutil  # type: ignore[import-untyped] # the supervisor does not need it
-
-    before, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = psutil.Process().memory_info().vms + megabytes * 1024 * 1024
-    known = [each for each in (before, hard) if each != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_AS, (min([wanted, *known]), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (before, hard))
 
 
 def end_process_after(seconds: int) -> None:
@@ -91,7 +75,7 @@ def machine() -> str:
 
 def is_gone(holder: str) -> bool:
     """Return whether a process on this machine has certainly ended; a suspended process has not."""
-    import psutil
+    import psutil  # type: ignore[import-untyped] # the supervisor does not need it
 
     _, pid_text, started_text = holder.rsplit("/", 2)
     pid = int(pid_text)
@@ -110,6 +94,6 @@ def is_gone(holder: str) -> bool:
 @cache
 def _name(pid: int) -> str:
     """Return the name of this process; the id is the cache key because it differs after a fork."""
-    import psutil  # the supervisor does not need it
+    import psutil
 
     return f"{machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"

@@ -32,10 +32,8 @@ from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
-from grader.worker.processes import memory_limited_beyond_now
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
-DATA_MEMORY_MB = 512  # in addition to the memory for imports and the solution
 
 NOTHING: dict[str, Any] = {
     "problems": [],
@@ -257,5 +255,5 @@ def _examined(work: Work, file: DataFile, hidden: Sequence[Hidden]) -> Examined:
         work.report_progress(min(size, file.size_bytes), file.size_bytes, f"Checking {file.name}")
 
     tell(0)
-    with memory_limited_beyond_now(DATA_MEMORY_MB), work.storage.open(file.sha256) as stream:
+    with work.storage.open(file.sha256) as stream:
         return examine(stream, hidden, tell=tell)
