@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.models.competitions import Competition
 from grader.models.people import User
-from grader.models.scoring import LeasedJob
+from grader.models.scoring import JobState, LeasedJob
 
 
 class OrganizerJobKind(enum.StrEnum):
@@ -53,3 +53,8 @@ class OrganizerJob(LeasedJob):
 
     competition: Mapped[Competition] = relationship()
     created_by: Mapped[User | None] = relationship()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the job is neither waiting nor running."""
+        return self.state not in (JobState.WAITING, JobState.CLAIMED)

@@ -13,9 +13,8 @@ from grader.services.competitions.settings_model import DATA, SECTIONS, Settings
 from grader.services.solutions import data_files as files
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.settings_form import METRIC
-from webapp.http import organizer_operations as organizing
 from webapp.http.fields import Answer
-from webapp.http.organizer_operations import FaultAnswer
+from webapp.http.organizer_operations import FaultAnswer, fault_answer
 from webapp.surface import Ask
 
 
@@ -42,8 +41,8 @@ def publication(ask: Ask | Act) -> Publication:
     )
     return Publication(
         state=competition.state,
-        missing=[organizing.fault(each) for each in missing],
-        suggestions=[organizing.fault(each) for each in suggestions],
+        missing=[fault_answer(each) for each in missing],
+        suggestions=[fault_answer(each) for each in suggestions],
         submission_count=drafts.count_submissions(session, competition=competition),
         saved_sections=competition.saved_sections.split(),
     )

@@ -31,12 +31,11 @@ from grader.services.rescoring import metric_files
 from grader.services.solutions import check_jobs, data_files
 from grader.text import iso
 from webapp.competitions import checklist, prose, settings_form
-from webapp.http import organizer_operations as organizing
 from webapp.http.auth import login_required
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import reading, require_role
 from webapp.http.fields import Answer, Binary, FileForm, Moment, Text
-from webapp.http.organizer_operations import FaultAnswer, Job, Stored
+from webapp.http.organizer_operations import FaultAnswer, Job, Stored, fault_answer
 from webapp.http.responses import expected_versions
 from webapp.presentation import formats
 from webapp.solutions import metrics, receiving
@@ -197,7 +196,7 @@ def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
         "settings": SettingsSent.model_construct(**dict(found)),
         "locked": competition_settings.locks(competition, now),
         "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
-        "warnings": [organizing.fault(each) for each in settings_warnings.warnings(competition, now)],
+        "warnings": [fault_answer(each) for each in settings_warnings.warnings(competition, now)],
     }
 
 
@@ -377,4 +376,4 @@ def upload_metric_file(act: Act, sent: MetricFileForm, prepared: list[NamedBlob]
         arguments=metric_files.arguments_of(sent.arguments) if sent.arguments else None,
     )
     is_draft = act.competition.state is CompetitionState.DRAFT
-    return MetricFileStored(sha256=source, is_in_use=is_draft, job=organizing.job(job) if job else None)
+    return MetricFileStored(sha256=source, is_in_use=is_draft, job=Job.of(job) if job else None)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from grader.models import JobState, OrganizerJob, OrganizerJobKind
+from grader.models import JobState, OrganizerJobKind
 from grader.services.competitions.settings_problems import Fault
-from grader.services.site import organizer_jobs
 from webapp.http.fields import Answer, Asked, Confirmation, Moment, Problems, Search, Sent, Text
 
 DESK = "/competitions/<slug>/organize"
@@ -70,11 +69,6 @@ class FaultAnswer(Answer):
     message: str
 
 
-def job(row: OrganizerJob) -> Job:
-    """Return a job as the API model."""
-    return Job.of(row, is_final=not organizer_jobs.is_open(row))
-
-
-def fault(problem: Fault) -> FaultAnswer:
+def fault_answer(problem: Fault) -> FaultAnswer:
     """Return a problem as the API model."""
     return FaultAnswer(fields=list(problem.names), message=problem.sentence)

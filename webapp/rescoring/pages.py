@@ -18,18 +18,16 @@ from grader.services.competitions.settings_model import Group
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.difference import Compared, Preview
-from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import asked_settings
 from grader.text import counted
 from webapp.closing import exports
 from webapp.competitions import settings_form
 from webapp.competitions.settings_form import FORMULA
-from webapp.http import organizer_operations as organizing
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation, Sent, Text
-from webapp.http.organizer_operations import Started
+from webapp.http.organizer_operations import Job, Started
 from webapp.http.site import current_site
 from webapp.rescoring import answers
 from webapp.rescoring.answers import (
@@ -73,7 +71,7 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
         "is_ready": progress is not None and progress.is_final,
         "checks": checks,
         "settings_check": job,
-        "is_checking": job is not None and organizer_jobs.is_open(job),
+        "is_checking": job is not None and not job.is_final,
         "settings_changes": job and answers.changed(lookup.live(competition), asked_settings(job).rules),
         "chosen": request.values.get("solution", type=int) or (checks[0].id if checks else None),
     }
@@ -120,7 +118,7 @@ def rescoring_settings(ask: Ask) -> MetricInUse:
     return MetricInUse(
         identities=list(rules.identities),
         metric=rules.metric.as_dict(),
-        check=organizing.job(job) if job else None,
+        check=Job.of(job) if job else None,
     )
 
 

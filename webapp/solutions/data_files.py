@@ -6,12 +6,10 @@ from flask import Blueprint, request, url_for
 
 from grader.models import DataCheckState, DataFile, Role, Submission, SubmissionStatus
 from grader.services.competitions.acting import Act
-from grader.services.site import organizer_jobs
 from grader.services.solutions import data_checks, data_files
 from grader.services.submissions import benchmark_entries
 from webapp.competitions import checklist
 from webapp.competitions.downloads import DataFileLine
-from webapp.http import organizer_operations as organizing
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Answer, Confirmation, FileForm, Text
 from webapp.http.organizer_operations import ConfirmedReason, Job, Stored
@@ -95,8 +93,8 @@ def organized_data(ask: Ask) -> DataAnswer:
         benchmarks=[
             _benchmark(each) for each in benchmark_entries.list_all(session, competition=competition)
         ],
-        is_final=job is None or not organizer_jobs.is_open(job),
-        job=organizing.job(job) if job else None,
+        is_final=job is None or job.is_final,
+        job=Job.of(job) if job else None,
     )
 
 

@@ -17,7 +17,6 @@ from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, UploadedFile
 from webapp.competitions import checklist
-from webapp.http import organizer_operations as organizing
 from webapp.http import responses
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
 from webapp.http.organizer_operations import DESK, Job, Started
@@ -203,8 +202,8 @@ def solution_answer(session: Any, competition: Competition) -> SolutionAnswer:
 def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
     asked, result = CheckParameters.from_dict(job.parameters), job.result or {}
     return SolutionCheck(
-        job=organizing.job(job),
-        is_final=not organizer_jobs.is_open(job),
+        job=Job.of(job),
+        is_final=job.is_final,
         purpose=asked.purpose,
         file_name=asked.file.name,
         size_bytes=asked.file.size_bytes,

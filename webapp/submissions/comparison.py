@@ -12,7 +12,6 @@ from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import SplitResult
-from grader.services.site import organizer_jobs
 from grader.services.submissions import comparison as comparisons
 from grader.services.submissions.comparison import Contender, Difference
 from webapp.http import lookups
@@ -139,7 +138,7 @@ def compare(ask: Ask, query: Pair) -> dict[str, Any]:
         "candidate": candidate,
         "baseline": baseline,
         "can_compute": can_compute,
-        "job": job if job and organizer_jobs.is_open(job) else None,
+        "job": job if job and not job.is_final else None,
         "splits": compared(candidate, baseline, {each.split: each for each in found})
         if candidate and baseline
         else [],
@@ -179,7 +178,6 @@ def _answer(job: OrganizerJob, competition: Competition, now: datetime) -> Submi
     found = comparisons.differences(job, splits, lookup.live(competition).scale)
     return SubmissionComparison.of(
         job,
-        is_final=not organizer_jobs.is_open(job),
         submission=job.parameters["submission_id"],
         baseline=job.parameters["baseline_id"],
         differences=[SplitDifference.model_validate(each) for each in found],

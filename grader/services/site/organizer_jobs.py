@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
 from grader.services.site import leased_rows
-from grader.services.site.leased_rows import OPEN_STATES, Unfinished
+from grader.services.site.leased_rows import Unfinished
 
 LEASE = timedelta(seconds=60)
 CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short jobs that an organizer waits for
@@ -93,15 +93,10 @@ def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKi
     return sorted(session.scalars(failed))
 
 
-def is_open(job: OrganizerJob) -> bool:
-    """Return whether a job is waiting or running."""
-    return job.state in OPEN_STATES
-
-
 def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
     """Dismiss a job; an open job ends without a result."""
     job.dismissed_at = now
-    if is_open(job):
+    if not job.is_final:
         leased_rows.finish(job, JobState.FAILED, now=now)
     session.flush()
 

@@ -196,7 +196,7 @@ def newest(session: Session, *, competition: Competition) -> OrganizerJob | None
 def under_way(session: Session, *, competition: Competition) -> OrganizerJob | None:
     """Return the job in progress that checks a competition's files, or None."""
     last = newest(session, competition=competition)
-    return last if last is not None and organizer_jobs.is_open(last) else None
+    return last if last is not None and not last.is_final else None
 
 
 @dataclass(frozen=True, slots=True)
