@@ -59,7 +59,7 @@ def test_saved_text_is_formatted_immediately_and_stored_until_it_changes(arena):
     with arena.database.read() as session:
         assert formatted_texts.waiting(session, limit=9) == []
         assert lookup.get(session, slug="toxicity").summary == "a"
-    sent = {"figure": (io.BytesIO(png(2, 2)), "p.png"), "title": "Toxicity"}
+    sent = {"file": (io.BytesIO(png(2, 2)), "p.png"), "title": "Toxicity"}
     assert root.post(f"{HERE}/organize/figures", sent).status_code == 201
     assert client.get(HERE).text.count('<img src="/competitions/toxicity/figures/p.png?version=') == 2
 

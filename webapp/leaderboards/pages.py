@@ -39,7 +39,6 @@ from webapp.leaderboards.answers import (
     RescoredLine,
 )
 from webapp.leaderboards.views import Bars, board_csv, columns, term_texts
-from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.surface import Access, Ask, Surface, query_of
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
@@ -87,7 +86,6 @@ def counted(ask: Ask, submission_id: int) -> CountedSubmission:
             "own_counted_id": own.submission_id if own else None,
             "private": found.results.get(Split.PRIVATE),
             "public": found.results.get(Split.PUBLIC),
-            "identity_terms": IDENTITY_TERMS,
         }
     return answers.counted_submission(found)
 
@@ -201,8 +199,6 @@ def _board_page(slug: str, split: Split) -> str:
         query=_query(board),
         stage=stage.value,
         pending_count=pending_count,
-        reveals_at=view.reveals_at,
-        takes_late=split is Split.PRIVATE and competition.takes_late_submissions,
         steps=steps,
         frontier=cloud,
     )

@@ -13,7 +13,7 @@ from grader.models import Color
 from grader.ranking.order import error_text
 from grader.services.leaderboards import group_tables
 from grader.text import counted
-from webapp.presentation.terms import EXACTNESS, explained
+from webapp.presentation.terms import EXACTNESS, IDENTITY_TERMS, explained
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 UNITS = ("bytes", "kB", "MB", "GB")
@@ -135,5 +135,9 @@ def init_app(app: Flask) -> None:
     ):
         app.add_template_filter(format_)
     app.add_template_global(counted)
-    app.jinja_env.globals |= {"shade_legend": LEGEND, "exactness": EXACTNESS}
+    app.jinja_env.globals |= {
+        "shade_legend": LEGEND,
+        "exactness": EXACTNESS,
+        "identity_terms": IDENTITY_TERMS,
+    }
     app.jinja_env.policies["urlize.rel"] = "nofollow ugc noopener"

@@ -44,11 +44,9 @@ def data_file(**_: Any) -> NamedBlob:
 
 def figure(**_: Any) -> tuple[NamedBlob, Picture]:
     """Check and store the figure of this request; raise OrganizerRefusal."""
-    file = uploads.received_file() if request.blueprint == "api" else request.files.get("figure")
-    if file is None or not file.filename:
-        raise figures.invalid("No picture was sent. Choose a PNG, JPEG or WebP file.")
+    file = uploads.received_file()
     content = file.stream.read(figures.MAX_BYTES + 1)
-    name, picture = figures.checked(file.filename, content)
+    name, picture = figures.checked(file.filename or "", content)
     return NamedBlob.store(name, content), picture
 
 

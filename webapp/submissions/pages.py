@@ -15,7 +15,6 @@ from grader.services.teams import limits
 from grader.visibility import Field, Viewer, visible_fields
 from webapp.http import lookups, responses
 from webapp.http.context import competition_of
-from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions import answers, views
 from webapp.submissions.answers import (
     EditRequest,
@@ -83,7 +82,6 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "can_select": can_select,
         "would_count": choice is not None and submission.id in choice.reasons,
         "chart": WaterfallView.of(summary.public, ask.competition_view),
-        "identity_terms": IDENTITY_TERMS,
     }
 
 

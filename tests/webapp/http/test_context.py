@@ -135,10 +135,9 @@ def test_a_user_logged_out_during_a_request_changes_nothing(arena, organizer, be
 def test_no_file_of_an_organizer_removed_during_the_request_is_stored(
     arena, organizer, before_writing, send, path
 ):
-    name = "figure" if path == "figures" and send is by_page else "file"
     before = state_of(arena)
     before_writing(remove_edda)
-    sent = {"name": "Baseline", name: file_for(arena, path)}
+    sent = {"name": "Baseline", "file": file_for(arena, path)}
     answer = send(arena, organizer, f"/organize/{path}", sent, "POST")
     assert (answer.status_code, state_of(arena)) == (403, before), answer.text
 
