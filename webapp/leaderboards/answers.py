@@ -7,12 +7,12 @@ from pydantic import Field
 from grader.models import MAIN_BOARD, Split
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, Sort, sortable
 from grader.services.leaderboards.group_tables import GroupTable, WorstGroup
-from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
+from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.leaderboards.team_results import ResultLine
 from grader.services.site.paging import PAGE_SIZE
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sized, Text
 from webapp.presentation.terms import TERMS
-from webapp.submissions.answers import groups, identities
+from webapp.submissions.answers import split_score
 
 
 class BoardQuery(Sized):
@@ -182,14 +182,5 @@ def counted_submission(counted: CountedEntry) -> CountedSubmission:
     return CountedSubmission.of(
         counted,
         submission=counted.submission_id,
-        **{split.value: _split(result) for split, result in counted.results.items()},
-    )
-
-
-def _split(result: SplitResult) -> SplitScore:
-    return SplitScore(
-        score=float(result.score),
-        terms=dict(result.terms),
-        identities=identities(result),
-        **groups("groups", result),
+        **{split.value: split_score(result) for split, result in counted.results.items()},
     )

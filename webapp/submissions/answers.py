@@ -199,35 +199,29 @@ def selection(choice: CurrentSelection) -> Selection:
 def details(submission: Submission, summary: Overview) -> SubmissionDetails:
     """Return a submission as the API model, with private values only if the summary contains them."""
     public, private = summary.public, summary.private
-    hidden: dict[str, Any] = {}
+    shown: dict[str, Any] = {"score": None, "terms": None, "identities": None}
+    if public is not None:
+        shown = split_score(public) | {"terms": dict(public.terms) or None}
+    shown["public_score"] = shown.pop("score")
     if private is not None:
-        hidden = {
-            "private_score": float(private.score),
-            "private_terms": dict(private.terms),
-            "private_identities": identities(private),
-            **groups("private_groups", private),
-        }
+        shown |= {f"private_{name}": value for name, value in split_score(private).items()}
     return SubmissionDetails.of(
         submission,
         competition=submission.competition.slug,
-        public_score=float(public.score) if public else None,
         standard_errors=(dict(public.errors) or None) if public else None,
-        terms=(dict(public.terms) or None) if public else None,
         weakest_term=public.weakest_term if public else None,
-        identities=identities(public) if public else None,
-        **(groups("groups", public) if public else {}),
-        **hidden,
+        **shown,
     )
 
 
-def groups(name: str, result: SplitResult) -> dict[str, Any]:
-    """Return the field with the tables of groups; without it if the viewer may not see any."""
-    return {name: list(result.groups)} if result.groups else {}
+def split_score(result: SplitResult) -> dict[str, Any]:
+    """Return the visible results on a split; without `groups` if the viewer may not see any.
 
-
-def identities(result: SplitResult) -> list[dict[str, Any]] | None:
-    """Return the AUCs of each identity, null where undefined.
-
-    Returns None if the viewer may not see the table.
+    The AUCs of identities are null where they are undefined.
     """
-    return [{"name": row.name, **row.cells} for row in result.identities] or None
+    return {
+        "score": float(result.score),
+        "terms": dict(result.terms),
+        "identities": [{"name": row.name, **row.cells} for row in result.identities] or None,
+        **({"groups": list(result.groups)} if result.groups else {}),
+    }
