@@ -1,5 +1,6 @@
 """`fairboard competition`: create, apply, change, publish, run."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -108,8 +109,8 @@ def test_a_file_with_a_metric_in_python_creates_a_draft(competition, host, folde
 
 def test_all_problems_of_a_file_are_reported_before_anything_is_created(competition, folder):
     (folder / "wrong.toml").write_text('titel = "x"\n[limits]\ndaily = "x"\n')
-    refused = competition("create", folder / "wrong.toml")
-    assert refused.exit_code == 1
+    refused = competition("create", folder / "wrong.toml", "--json")
+    assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "invalid_competition")
     assert "titel is unknown" in refused.stderr and "limits.daily: " in refused.stderr
     (folder / "wrong.toml").write_text('title = "x"\n[files]\nsolution = "no.csv"\n')
     assert "no.csv does not exist" in competition("create", folder / "wrong.toml").stderr

@@ -15,8 +15,9 @@ import click
 from grader.cli.group import REJECTED, SITE
 from grader.cli.output import CONTROLS, CommandOutput, say, show_json
 from grader.cli.parameters import json_option
-from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
+from grader.client import Client, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import LOOPBACK, OnQuestion, site_address
+from grader.errors import FairboardError
 
 REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
@@ -109,17 +110,17 @@ def connected(site: str | None, *, competition: str | None = None) -> Iterator[C
 
 @contextmanager
 def failures_in_a_sentence(*, as_json: bool) -> Iterator[None]:
-    """Map client errors to exit codes: 4 for a timeout, 5 if unreachable, 3 if denied, or else 1."""
+    """Map errors to exit codes: 4 for a timeout, 5 if unreachable, 3 if denied, or else 1."""
     try:
         yield
-    except ClientError as error:
+    except FairboardError as error:
         if isinstance(error, Refused) and error.name == "unconfirmed":
             error = Unusable(UNCONFIRMED)
         code = next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
         if as_json:
             show_json({"error": error.public_name, "message": error.message, **error.details})
         say(error.message if code == REJECTED else f"Error: {error.message}", err=True)
-        for problem in getattr(error, "problems", ()):
+        for problem in error.details.get("problems") or ():
             if problem["message"] not in error.message:
                 say(f"- {problem['message']}", err=True)
         if isinstance(error, TokenRefused):
