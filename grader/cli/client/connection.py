@@ -65,7 +65,7 @@ def _command(act: Act, connect: Callable[..., Any], default: str) -> Callable[..
     @wraps(act)
     def command(site: str | None, as_json: bool, **values: Any) -> None:
         account = {name: values.pop(name) for name in ("competition", "user") if name in values}
-        with failures_in_a_sentence(as_json=as_json), connect(site, **account) as client:
+        with exit_codes(as_json=as_json), connect(site, **account) as client:
             result = act(client, **values)
         result.show(as_json=as_json)
 
@@ -109,7 +109,7 @@ def connected(site: str | None, *, competition: str | None = None) -> Iterator[C
 
 
 @contextmanager
-def failures_in_a_sentence(*, as_json: bool) -> Iterator[None]:
+def exit_codes(*, as_json: bool) -> Iterator[None]:
     """Map errors to exit codes: 4 for a timeout, 5 if unreachable, 3 if denied, or else 1."""
     try:
         yield
@@ -183,7 +183,7 @@ def login(site: str | None, token_stdin: bool, as_json: bool) -> None:
     """
     if site is None:
         site = click.prompt("Site (such as https://fairboard.example.org)", err=True)
-    with failures_in_a_sentence(as_json=as_json):
+    with exit_codes(as_json=as_json):
         address = site_address(site)
         parts = urlsplit(address)
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:

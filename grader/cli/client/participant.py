@@ -7,7 +7,7 @@ import click
 from grader.cli.client.connection import (
     competition_option,
     connected,
-    failures_in_a_sentence,
+    exit_codes,
     participants,
 )
 from grader.cli.group import REJECTED, SITE
@@ -278,5 +278,5 @@ def mcp(folder: Path, competition: str | None, site: str | None) -> None:
     """
     from grader.mcp import server
 
-    with failures_in_a_sentence(as_json=False), connected(site, competition=competition) as client:
+    with exit_codes(as_json=False), connected(site, competition=competition) as client:
         server(client, folder).run()
