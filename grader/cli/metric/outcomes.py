@@ -60,7 +60,7 @@ class Outcome:
     warnings: Sequence[str] = ()
 
 
-def bias_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> Outcome:
+def bias_outcome(chosen: SimpleNamespace, solution: Path, submission: Path | None = None) -> Outcome:
     """Score a submission, or columns of the solution, with the bias metric."""
     settings = metric_settings(vars(chosen))
     columns = {"label": chosen.label, "identities": chosen.identities, "named": chosen.roles}
@@ -150,10 +150,8 @@ def _skipped(splits: Mapping[str, Any]) -> Iterator[Note]:
                 yield Note.of("group_skipped", split=split, column=column, value=value, reasons=why)
 
 
-def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> Outcome:
+def metric_outcome(chosen: SimpleNamespace, solution: Path, submission: Path) -> Outcome:
     """Score a submission with a metric other than the bias metric."""
-    if submission is None:
-        raise click.UsageError("Specify a SUBMISSION file.")
     options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
     roles = with_named({each.name: each.role for each in guess_columns(solution) if each.name}, chosen.roles)
     label, row_id, usage = (

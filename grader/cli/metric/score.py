@@ -105,17 +105,15 @@ def score(solution: Path | None, submission: Path | None, from_jigsaw: Path | No
     chosen = SimpleNamespace(**options)
     require_options_of(chosen.metric)
     files = [path for path in (from_jigsaw, solution, submission) if path is not None]
-    is_bias = chosen.metric == "bias"
-    if not 1 <= len(files) <= 2:
-        raise click.UsageError("Specify a SOLUTION or --from-jigsaw, and at most one other file.")
-    if is_bias and (len(files) == 1) == (chosen.prediction is None):
-        raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
+    if len(files) != (2 if chosen.prediction is None else 1):
+        raise click.UsageError(
+            "Specify a SOLUTION or --from-jigsaw, and either a SUBMISSION or --prediction with columns of "
+            "SOLUTION."
+        )
     if chosen.as_json and chosen.format_name:
         raise click.UsageError("Specify either --json or --format, not both.")
     try:
-        outcome = (bias_outcome if is_bias else metric_outcome)(
-            files[0], files[1] if len(files) > 1 else None, chosen
-        )
+        outcome = (bias_outcome if chosen.metric == "bias" else metric_outcome)(chosen, *files)
     except FileRejected as error:
         if not chosen.as_json:
             raise
