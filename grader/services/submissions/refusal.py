@@ -57,7 +57,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
         return identical
     other = situation.competes_in
     return (
-        of_phase(competition, now, situation.team)
+        _of_phase(competition, now, situation.team)
         or participations.refusal(competition, situation.participation, now=now)
         or _of_team(situation.team)
         or identical
@@ -74,7 +74,7 @@ def kind(situation: Situation) -> SubmissionKind:
     return SubmissionKind.LATE if is_late else SubmissionKind.NORMAL
 
 
-def of_phase(competition: Competition, now: datetime, team: Team | None = None) -> Refusal | None:
+def _of_phase(competition: Competition, now: datetime, team: Team | None) -> Refusal | None:
     """Return the reason why teams, or a team with an extension, may not submit at `now`; None if they may."""
     phase = phases.of_team(competition, team, now)
     if phase is Phase.SCHEDULED:
@@ -85,9 +85,8 @@ def of_phase(competition: Competition, now: datetime, team: Team | None = None) 
     if phase is not Phase.CLOSED and competition.paused_at is not None:
         message = f"Submissions are paused: {competition.pause_message} The leaderboard stays available."
         return Refusal("submissions_paused", ErrorKind.FORBIDDEN, message)
-    is_archived = competition.state is CompetitionState.ARCHIVED
     is_late = phase is Phase.REVEALED and competition.takes_late_submissions
-    if is_archived or not (phase is Phase.OPEN or is_late):
+    if not (phase is Phase.OPEN or is_late):
         when = f" at {competition.closes_at:%-d %b %Y, %H:%M:%S} UTC" if competition.closes_at else ""
         message = f"This competition closed{when} and does not accept files now."
         return Refusal("competition_closed", ErrorKind.FORBIDDEN, message)

@@ -12,7 +12,6 @@ from grader.services.competitions import acting, lifecycle, lookup, phases
 from grader.services.competitions.lifecycle import NotReady
 from grader.services.competitions.phases import Archived
 from grader.services.site.log import Actor
-from grader.services.submissions import refusal
 from grader.visibility import Phase
 from tests.fixtures.refusals import refused
 
@@ -62,7 +61,6 @@ def test_archived_competition_is_over_accepts_no_files_and_is_restored_unchanged
     archived = service.reload(competition)
     expected = Phase.REVEALED if phase is Phase.REVEALED else Phase.CLOSED
     assert phases.phase(archived, service.now) is expected
-    assert refusal.of_phase(archived, service.now)
     with refused("competition_archived"):
         service.submit(competition)
     service.act(lifecycle.unarchive, competition=competition)

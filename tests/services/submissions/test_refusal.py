@@ -22,7 +22,6 @@ from grader.models import (
 from grader.services.submissions.refusal import (
     IdenticalFile,
     kind,
-    of_phase,
     refusal,
 )
 from grader.services.submissions.situation import Repeats, SentFile, Situation
@@ -179,22 +178,14 @@ def test_non_participant_may_upload_if_entry_is_unrestricted():
         (OPEN | {"paused_at": MOMENT}, timedelta(), "submissions_paused"),
         (OPEN | {"paused_at": MOMENT}, HOUR, "competition_closed"),
         (OPEN | {"paused_at": MOMENT}, -HOUR, "competition_not_open"),
-        (OPEN | {"state": CompetitionState.ARCHIVED}, timedelta(), "competition_closed"),
         (OPEN | OVER | {"takes_late_submissions": True}, timedelta(), SubmissionKind.LATE),
         (OPEN | OVER | {"takes_late_submissions": False}, timedelta(), "competition_closed"),
         (OPEN | OVER | {"takes_late_submissions": True, "paused_at": MOMENT}, HOUR, "submissions_paused"),
-        (
-            OPEN | OVER | {"takes_late_submissions": True, "state": CompetitionState.ARCHIVED},
-            HOUR,
-            "competition_closed",
-        ),
     ],
 )
 def test_kind_of_a_file_follows_from_its_time(of_competition, after, made):
-    competition, now = Competition(**of_competition), MOMENT + after
-    refused = of_phase(competition, now)
+    found = situation(of_competition=of_competition, now=MOMENT + after)
     if isinstance(made, SubmissionKind):
-        found = situation(of_competition=of_competition, now=now)
-        assert (refused, kind(found)) == (None, made)
+        assert (refusal(found), kind(found)) == (None, made)
     else:
-        assert refused.public_name == made
+        assert refusal(found).public_name == made
