@@ -97,12 +97,14 @@ class Hints:
                 )
 
 
-def ask_for_batch(app: Celery) -> None:
-    """Send a message for a rescoring batch unless one is waiting, so the queue never grows."""
+def ask_for_batch(app: Celery) -> bool:
+    """Send a message for a rescoring batch unless one is waiting; return whether it was sent."""
     with app.producer_pool.acquire(block=True) as producer:
         channel: Any = producer.channel
-        if channel.queue_declare(BATCHES).message_count == 0:
-            app.send_task(BATCH_TASK, producer=producer, retry=False)
+        if channel.queue_declare(BATCHES).message_count:
+            return False
+        app.send_task(BATCH_TASK, producer=producer, retry=False)
+        return True
 
 
 def impatient_app(settings: Settings) -> Celery:

@@ -179,17 +179,15 @@ def score_python(turn: Turn) -> int:
 
 
 def rescore(turn: Turn) -> int:
-    """Request a batch from the workers; if they are inactive, score batches in this process."""
+    """Request a batch from the workers; if an earlier request is waiting, score batches in this process."""
     from grader.worker import broker  # would take 15 MB of an idle sweeper
 
-    patience = timedelta(seconds=turn.settings.sweep_after_seconds)
-    if turn.settings.broker_url is not None and not turn.next(jobs.are_forgotten, since=patience):
+    if turn.settings.broker_url is not None:
         try:
-            broker.ask_for_batch(broker.impatient_app(turn.settings))
+            if broker.ask_for_batch(broker.impatient_app(turn.settings)):
+                return 0
         except Exception as error:
             logger.warning("The broker did not accept a message (%s); the batch is scored here.", error)
-        else:
-            return 0
     scorer = turn.scorer()
     while not turn.is_over():
         end_process_after(turn.settings.scoring_time_limit_seconds + 1)

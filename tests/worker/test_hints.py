@@ -60,7 +60,6 @@ def test_forked_process_sends_its_own_hints(valkey, broker_settings):
 
 def test_at_most_one_message_for_a_batch_is_waiting(valkey, broker_settings):
     app = broker.create_app(broker_settings)
-    for _ in range(3):
-        broker.ask_for_batch(app)
+    assert [broker.ask_for_batch(app) for _ in range(3)] == [True, False, False]
     assert (valkey.client().llen(BATCHES), valkey.client().llen(QUEUE)) == (1, 0)
     assert sorted([BATCHES, QUEUE])[0] == QUEUE  # Workers take its messages first.

@@ -266,15 +266,6 @@ def are_unattended(now: datetime) -> ColumnElement[bool]:
     return _preparing(now).where(~is_worked_on).exists()
 
 
-def are_forgotten(session: Session, *, now: datetime, since: timedelta) -> bool:
-    """Return whether the next version has made no progress for some time."""
-    recent = select(ScoringJob.id).where(
-        ScoringJob.scoring_version_id == next_version(session, now=now),
-        or_(ScoringJob.finished_at > now - since, ScoringJob.available_at.between(now - since, now)),
-    )
-    return session.scalar(recent.limit(1)) is None
-
-
 def next_version(session: Session, *, now: datetime) -> int | None:
     """Return the first scoring version in preparation with open jobs."""
     return session.scalar(_preparing(now).order_by(ScoringVersion.id).limit(1))

@@ -140,18 +140,6 @@ def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, versi
     assert unattended(service, after=timedelta(days=1)) is False
 
 
-def test_version_without_progress_for_some_time_is_forgotten(service, version):
-    def forgotten(seconds: int) -> bool:
-        with service.database.read() as session:
-            now = service.now + timedelta(seconds=seconds)
-            return scoring.are_forgotten(session, now=now, since=timedelta(seconds=10))
-
-    assert [forgotten(seconds) for seconds in (5, 11)] == [False, True]
-    held = claim(service, version, limit=1)
-    record(service, held, compute(service.storage, held), after=timedelta(seconds=5))
-    assert [forgotten(seconds) for seconds in (11, 16)] == [False, True]
-
-
 def test_only_a_version_in_preparation_is_scored_in_batches(service, version):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
