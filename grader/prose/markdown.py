@@ -4,7 +4,6 @@ import itertools
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from html import escape
 from typing import Any
 
@@ -38,7 +37,6 @@ _FORMULA_ATTRIBUTES = re.findall(
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _REASON = re.compile(r"Error: *(.+)")
-SHOWN_FORMULA = 60
 TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | FORMULA_TAGS) - {"map", "area"}
 ATTRIBUTES = (
     {tag: set(names) for tag, names in nh3.ALLOWED_ATTRIBUTES.items() if tag in TAGS}
@@ -55,20 +53,14 @@ def convert_formula(latex: str, *, is_block: bool) -> str:
         raise ValueError(f"A formula may have at most {most} characters; this one has {length}.")
     if _depth(latex) > MAX_DEPTH:
         raise ValueError(f"Braces may be nested at most {MAX_DEPTH} deep.")
-    converter, refusal = _converter()
-    try:
-        return str(converter.convert_with_local_state(latex, displaystyle=is_block))
-    except refusal as error:
-        reason = _REASON.search(_COLOUR.sub("", str(error)))
-        raise ValueError(reason[1].strip() if reason else "This is not a supported formula.") from error
-
-
-@cache
-def _converter() -> tuple[Any, type[Exception]]:
     # Most sites have no formulas, so the converter is imported on first use.
     from math_core import LatexError, LatexToMathML
 
-    return LatexToMathML(pretty_print="never"), LatexError
+    try:
+        return LatexToMathML(pretty_print="never").convert_with_local_state(latex, displaystyle=is_block)
+    except LatexError as error:
+        reason = _REASON.search(_COLOUR.sub("", str(error)))
+        raise ValueError(reason[1].strip() if reason else "This is not a supported formula.") from error
 
 
 def _depth(latex: str) -> int:
@@ -84,8 +76,7 @@ def _formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env
     try:
         html = convert_formula(content, is_block=is_block)
     except ValueError as fault:
-        shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"
-        env["faults"].append(f"The formula {shown} cannot be rendered: {fault}")
+        env["faults"].append(f"The formula {quoted(content)} cannot be rendered: {fault}")
         html = f"<code>{escape(content)}</code>"
     # The focusable element lets keyboard users scroll a wide formula.
     return f'<div role="group" aria-label="Formula" tabindex="0">{html}</div>\n' if is_block else html
@@ -115,7 +106,7 @@ MARKDOWN = _parser()
 
 
 def drawn(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
-    """Return Markdown as safe HTML, with the faults in its figures and formulas."""
+    """Return Markdown as safe HTML, with the faults in its figures and formulas, and its summary."""
     env: dict[str, Any] = {"figures": {figure.name: figure for figure in figures}, "faults": []}
     tokens = MARKDOWN.parse(text)
     _make_figures(tokens)
@@ -125,19 +116,18 @@ def drawn(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
     # HTML entities can contain direction marks.
     clean = without_directions(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))
     safe = Markup(clean)  # noqa: S704 - cleaned
-    return Drawn(safe, tuple(dict.fromkeys(env["faults"])))
+    return Drawn(safe, tuple(dict.fromkeys(env["faults"])), first_line(text))
 
 
 def bounded(text: str, figures: tuple[FigureSource, ...]) -> Drawn:
-    """Return a text as HTML with its summary, or as plain text if it cannot be formatted or is too long."""
+    """Return a text as HTML, or as plain text if it cannot be formatted or is too long."""
     try:
-        found, summary = drawn(text, figures), first_line(text)
+        found = drawn(text, figures)
     except Exception:
         logger.exception("A text could not be formatted.")
         return Drawn(plain(text), (TOO_COMPLEX,))
-    if len(found.html) > MOST_CHARACTERS:
-        return Drawn(plain(text), (TOO_COMPLEX,), summary)
-    return found._replace(summary=summary)
+    is_short = len(found.html) <= MOST_CHARACTERS
+    return found if is_short else Drawn(plain(text), (TOO_COMPLEX,), found.summary)
 
 
 def _make_figures(tokens: Sequence[Token]) -> None:

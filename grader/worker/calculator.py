@@ -93,7 +93,7 @@ class PreparedSolution:
         """Read and prepare a solution for the metric of these settings."""
         source = storage.read(settings["source"]) if registry.is_python(settings) else None
         metric = registry.of_settings(settings, source, sandbox())
-        row_ids = RowIds.from_bytes(storage.read(solution.row_ids_sha256))
+        row_ids = RowIds(storage.read(solution.row_ids_sha256))
         truth = Truth.from_bytes(storage.read(solution.prepared_sha256))
         columns, checker = truth.columns, None
         if source is not None:

@@ -61,7 +61,7 @@ def _check(
     metric_settings: Mapping[str, Any] | None,
     other_labels: Sequence[str],
 ) -> CheckerResult | None:
-    ids = RowIds.from_bytes(row_ids.read())
+    ids = RowIds(row_ids.read())
     try:
         notes = read_for_settings(upload, ids, metric_settings or _BIAS, other_labels).notes
     except FileRejected as rejected:

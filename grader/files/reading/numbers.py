@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 
 _GRAMMAR = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(_GRAMMAR)
@@ -27,6 +28,16 @@ def finite(value: bytes) -> float | None:
         return None
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def domain_of(low: float, high: float) -> str:
+    """Return a description of the finite numbers between two bounds."""
+    has_low, has_high = low > -sys.float_info.max, high < sys.float_info.max
+    if has_low and has_high:
+        return f"a number from {low:g} to {high:g}"
+    if has_low or has_high:
+        return f"a number of at {f'least {low:g}' if has_low else f'most {high:g}'}"
+    return "a finite decimal number such as 0.25"
 
 
 def number_of(text: str) -> float | None:

@@ -100,9 +100,9 @@ def _is_rounded(value: bytes, index: Mapping[bytes, int]) -> bool:
 
 @dataclass(frozen=True)
 class RowIds:
-    """The expected row ids in the solution's order; create them with `of` or `from_bytes`.
+    """The expected row ids in the solution's order, created with `of` or from a stored `text`.
 
-    `text` is UTF-8 with a line feed after each id, which is compact even for millions of ids.
+    The text is UTF-8 with a line feed after each id, which is compact even for millions of ids.
     """
 
     text: bytes
@@ -121,13 +121,6 @@ class RowIds:
                 "A row id is empty, occurs twice, is padded, or contains an invisible character."
             )
         return row_ids
-
-    @classmethod
-    def from_bytes(cls, blob: bytes) -> "RowIds":
-        """Create row ids from a stored `text`; raise ValueError if it is truncated."""
-        if blob and not blob.endswith(b"\n"):
-            raise ValueError("The blob of row ids is truncated.")
-        return cls(bytes(blob))
 
     def __len__(self) -> int:
         return self._length

@@ -21,7 +21,6 @@ INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u202f\u2060\u3000\ufeff]")
 INDEX_NAMES = ("", "Unnamed: 0", "index")
 _FIELD = re.compile(rb'[ \t]*+(?:"((?:[^"]|"")*+)"[ \t]*+|([^",]*+))(,|\Z)')
 _SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
-_VISIBLE_BYTES = 1 << 12
 _SHOWN_BYTES = 20  # on each side of an invalid byte
 
 
@@ -73,12 +72,7 @@ def text_of(data: bytes, header: str) -> Text:
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    # The whole file is only copied if it ends with many blanks.
-    last = data[-_VISIBLE_BYTES:]
-    if visible := last.rstrip(b" \t\n"):
-        end = len(data) - len(last) + len(visible)
-    else:
-        end = len(data.rstrip(b" \t\n"))
+    end = len(data.rstrip(b" \t\n"))
     if end <= start:
         fact = "contains only whitespace" if data else "is empty"
         raise FileRejected(FileProblem.of("empty_file", fact=fact, header=header))

@@ -1,6 +1,5 @@
 """Table columns: selection, allowed numbers, and values."""
 
-import sys
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import Source, open_content
+from grader.files.reading.numbers import domain_of
 from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds
 
@@ -54,9 +54,7 @@ class NumberColumn:
     @property
     def domain(self) -> str:
         """The values that are expected, in words."""
-        is_bounded = self.high < sys.float_info.max
-        numbers = f"a number from {self.low:g} to {self.high:g}" if is_bounded else "a finite decimal number"
-        return numbers + (" or a blank" if self.may_be_blank else "")
+        return domain_of(self.low, self.high) + (" or a blank" if self.may_be_blank else "")
 
 
 @dataclass(frozen=True, slots=True)

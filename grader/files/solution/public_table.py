@@ -12,6 +12,7 @@ from grader.files.reading.problems import FileProblem, FileRejected, Findings, r
 from grader.files.reading.row_ids import RowIds, place_of
 from grader.files.solution.columns import text_stream
 from grader.files.solution.header import missing_column, read_beginning
+from grader.files.solution.roles import ID_COLUMN, column_called
 from grader.text import counted, listed, quoted
 
 SIZE_CAP = 20_000_000_000
@@ -41,7 +42,10 @@ def read_public_table(source: Source, row_ids: RowIds, *, id_column: str) -> Pub
     names, _, problems = read_beginning(source, SIZE_CAP)
     if problems:
         raise FileRejected(*problems)
-    column = _id_column(names, id_column)
+    name = column_called(names, (id_column,)) or column_called(names, (ID_COLUMN,))
+    if name is None:
+        raise FileRejected(missing_column(id_column, names))
+    column = names.index(name)
     places, is_seen, positions = row_ids.index(), np.zeros(len(row_ids), np.bool_), list[int]()
     findings = Findings()
     with text_stream(source, SIZE_CAP) as stream:
@@ -68,11 +72,3 @@ def read_public_table(source: Source, row_ids: RowIds, *, id_column: str) -> Pub
         names_of, ids = listed(shown, total=lacking.size), counted(lacking.size, "id")
         problems.insert(0, FileProblem.of("missing_ids", count=lacking.size, ids=ids, names=names_of))
     return PublicTable(tuple(names), np.array(positions, np.int64), tuple(problems))
-
-
-def _id_column(names: list[str], wanted: str) -> int:
-    for name in (wanted, "id"):
-        alike = [n for n, each in enumerate(names) if each.casefold() == name.casefold()]
-        if alike:
-            return names.index(name) if name in names else alike[0]
-    raise FileRejected(missing_column(wanted, names))

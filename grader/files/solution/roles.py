@@ -144,10 +144,10 @@ def proposed_roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple
     whole = [row for row in rows if len(row) == len(names)]
     columns = [[row[place].strip(BLANKS) for row in whole] for place in range(len(names))]
     once = {
-        _named(names, (ID_COLUMN,)) or _with_ids(names, columns): ColumnRole.ID,
-        _named(names, (USAGE_COLUMN,)) or _with_usages(names, columns): ColumnRole.USAGE,
-        _named(names, LABEL_COLUMNS): ColumnRole.LABEL,
-        _named(names, PAIR_COLUMNS): ColumnRole.PAIR,
+        column_called(names, (ID_COLUMN,)) or _with_ids(names, columns): ColumnRole.ID,
+        column_called(names, (USAGE_COLUMN,)) or _with_usages(names, columns): ColumnRole.USAGE,
+        column_called(names, LABEL_COLUMNS): ColumnRole.LABEL,
+        column_called(names, PAIR_COLUMNS): ColumnRole.PAIR,
     }
     return tuple(
         ColumnGuess(name, once[name], _examples(texts)) if name in once else _guess(name, texts)
@@ -237,7 +237,7 @@ def _shown(names: Sequence[str], most: int = 20) -> str:
     return listed([quoted(name) for name in names], most=most)
 
 
-def _named(names: Sequence[str], wanted: Sequence[str]) -> str | None:
+def column_called(names: Sequence[str], wanted: Sequence[str]) -> str | None:
     """Return the first wanted name that exists, compared exactly or, failing that, ignoring case."""
     alike = {name.casefold(): name for name in reversed(names)}
     exact = next((name for name in wanted if name in names), None)

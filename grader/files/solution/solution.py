@@ -266,11 +266,10 @@ def _read(source: Source, choice: _Choice) -> Solution:
     predictions = choice.predictions or ()
     known = ColumnRoles.of(names, roles, identities=choice.identities or (), predictions=predictions)
     others, slices = known.having(ColumnRole.OTHER_LABEL), known.having(ColumnRole.SLICE)
-    pair = next(iter(known.having(ColumnRole.PAIR)), None)
+    pairs = known.having(ColumnRole.PAIR)
     numbers = {known.label: _LABEL} | dict.fromkeys(known.identities, _IDENTITY)
     numbers |= dict.fromkeys(predictions, PREDICTION) | dict.fromkeys(others, _OTHER_LABEL)
-    texts = slices if pair is None else (*slices, pair)
-    wanted = Wanted(known.id if choice.predictions is None else None, known.usage, numbers, texts)
+    wanted = Wanted(known.id if choice.predictions is None else None, known.usage, numbers, (*slices, *pairs))
     columns, problems_of_rows = read_rows(source, SIZE_CAP, wanted, names)
     if problems := [*problems, *problems_of_rows]:
         raise FileRejected(*problems)
@@ -282,6 +281,6 @@ def _read(source: Source, choice: _Choice) -> Solution:
         identities={name: columns.numbers[name] for name in known.identities},
         slices={name: columns.texts[name] for name in slices},
         other_labels={name: columns.numbers[name] for name in others},
-        pair=None if pair is None else columns.texts[pair],
+        pair=next((columns.texts[name] for name in pairs), None),
         predictions={name: columns.numbers[name] for name in predictions},
     )

@@ -10,7 +10,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.numbers import LONGEST_NUMBER, fault_of_number, finite
+from grader.files.reading.numbers import LONGEST_NUMBER, domain_of, fault_of_number, finite
 from grader.files.reading.row_ids import as_integer
 from grader.files.reading.text import BLANKS
 
@@ -117,12 +117,7 @@ class PredictedColumn:
             return f"a text of at most {LONGEST_TEXT:,} bytes"
         if self.classes:
             return "classes, separated by spaces" if self.places else "a class of the competition"
-        lowest, highest = self.lowest > -sys.float_info.max, self.highest < sys.float_info.max
-        if lowest and highest:
-            return f"a number from {self.lowest:g} to {self.highest:g}"
-        if lowest or highest:
-            return f"a number of at {f'least {self.lowest:g}' if lowest else f'most {self.highest:g}'}"
-        return "a finite decimal number such as 0.25"
+        return domain_of(self.lowest, self.highest)
 
     @property
     def sample(self) -> str:

@@ -68,7 +68,7 @@ class LiveSolution:
     def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
         """Read the solution of a scoring version; call this only in workers and organizers' commands."""
         return cls(
-            RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
+            RowIds(storage.read(version.solution.row_ids_sha256)),
             Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
             Rules.of(version),
         )

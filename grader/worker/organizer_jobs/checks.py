@@ -238,7 +238,7 @@ def check_data(work: Work) -> dict[str, Any]:
 
 def _hidden(work: Work, solution: SolutionRow) -> Hidden:
     """Return the hidden values of a solution."""
-    row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
+    row_ids = RowIds(work.storage.read(solution.row_ids_sha256))
     truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
     labels: dict[str, NDArray[np.float64] | list[str]] = {solution.report["label"]: truth.labels}
     if truth.targets:

@@ -60,7 +60,7 @@ def test_blobs_contain_the_whole_solution(store, storage, solution_csv):
     assert list(truth.identities) == list(solution.identities)
     for name, values in solution.identities.items():
         assert np.array_equal(truth.identities[name], values, equal_nan=True)
-    assert RowIds.from_bytes(storage.read(stored.row_ids_sha256)) == solution.row_ids
+    assert RowIds(storage.read(stored.row_ids_sha256)) == solution.row_ids
 
 
 def test_without_usage_rows_are_split_in_half_by_the_key(store, storage, solution_csv):

@@ -42,7 +42,7 @@ def test_a_preview_matches_the_published_page_and_stores_nothing(root):
     assert "# Hi" not in root.browser.get(f"{HERE}/settings").text
     piece = root.post(f"{HERE}/preview", {"text": "**bold** $\\foo$"})
     assert "<strong>bold</strong>" in piece.text and "<html" not in piece.text
-    assert "The formula \\foo cannot be rendered" in piece.text
+    assert "foo&#39; cannot be rendered" in piece.text
 
 
 def test_uploading_and_removing_a_figure_keeps_the_entered_texts(arena, root):
