@@ -78,10 +78,11 @@ def open_listener(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server((str(address[0]), int(address[1])), family=family)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "invalid host name"
         message = (
-            f"Fairboard cannot listen on {host}, port {port}: {error.strerror}. Choose another port with "
-            "--port (0 selects any free one), or another address with --host."
+            f"Fairboard cannot listen on {host}, port {port}: {reason}. Choose another port with --port (0 "
+            "selects any free one), or another address with --host."
         )
         raise OrganizerRefusal("cannot_listen", ErrorKind.CONFLICT, message) from error
 
