@@ -56,7 +56,7 @@ class NewBackup:
 
     record: Record
     copied: int
-    unusable: list[str]
+    unusable: set[str]
 
 
 def open_backup(target: str, *, name: str | None = None) -> tuple[Store, Record]:
@@ -112,12 +112,12 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
         )
     store.prepare()
     present = store.usable()
-    named, required = set[str](), set[str]()
+    named: set[str] = set()
     with database.read() as session:  # a single snapshot
         made_at = db.now(session).astimezone(UTC)
         tables = database_copies.copy_out(session.connection(), store.objects, present)
         if storage is not None:  # Otherwise, the tables may have an older schema.
-            named, required = blobs.named(session), blobs.required(session)
+            named = blobs.named(session)
     reach("backup.after_tables")
     sizes = {name: present[name] for name in named & present.keys()}
     if storage is not None:
@@ -132,8 +132,8 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
         settings=settings.model_dump(mode="json", exclude_defaults=True),
         secret_key_mark=mark(settings),
     )
-    if unusable := required - record.blobs.keys():
-        with database.read() as session:  # some may have been deleted since the snapshot
+    if unusable := named - sizes.keys():
+        with database.read() as session:  # others are optional, or were deleted after the snapshot
             unusable &= blobs.required(session)
     reach("backup.before_record")
     if damage := record.damage(store.sizes()):
@@ -141,7 +141,7 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
     store.add_record(record)
     reach("backup.after_record")
     copied = sum(size for name, size in record.objects.items() if name not in present)
-    return NewBackup(record, copied, sorted(unusable))
+    return NewBackup(record, copied, unusable)
 
 
 def prune(store: Store, *, keep: timedelta, now: datetime) -> None:
