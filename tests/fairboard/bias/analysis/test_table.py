@@ -57,16 +57,6 @@ def test_rows_without_a_label_are_left_out_of_its_table():
     pd.testing.assert_frame_equal(metric_table(data, predictions["insult"], "insult")[list(CELLS)], expected)
 
 
-def test_annotated_background_excludes_the_blanks_of_each_identity():
-    labels, identities, predictions = draw(9, blanks=0.3)
-    found = metric_table(Data.of(labels, identities, background="annotated"), predictions["toxic"])
-    for name, values in identities.items():
-        kept = ~np.isnan(values)
-        alone = of_report(labels["toxic"][kept], predictions["toxic"][kept], {name: values[kept]})
-        assert found.loc[name, list(CELLS)].tolist() == alone.loc[name].tolist()
-        assert found.loc[name, "background_size"] == (kept & ~(values >= 0.5)).sum()
-
-
 def test_values_without_rows_to_compare_are_missing():
     table = metric_table(Data.of([1, 0, 0], {"cat": [0, 1, 1], "dog": [0, 0, 0]}), [0.9, 0.2, 0.1])
     assert table.loc["cat", list(CELLS)].isna().tolist() == [True, False, True, True, True]
