@@ -113,15 +113,13 @@ def paired_standard_error(split: PreparedSplit, settings: MetricSettings) -> flo
     (ROC) curve, Radiology 143 (1982): the variance of one AUC from its counts.
     """
     scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
-    labels, weights, wanted = split.labels, np.zeros(split.rows), settings.weights
-    cells = [(np.ones(split.rows, np.bool_), wanted.overall_auc)]
+    labels, weights, wanted = split.labels, np.zeros(split.rows), settings.weights.as_dict()
+    cells = [(np.ones(split.rows, np.bool_), wanted["overall_auc"])]
     for rows in scored:
         member = np.zeros(split.rows, np.bool_)
         member[rows] = True
-        share = 1 / len(scored)
-        cells.append((member, share * wanted.subgroup_auc))
-        cells.append((member ^ labels, share * wanted.bpsn_auc))
-        cells.append((member == labels, share * wanted.bnsp_auc))
+        compared = {"subgroup_auc": member, "bpsn_auc": member ^ labels, "bnsp_auc": member == labels}
+        cells += [(cell, wanted[term] / len(scored)) for term, cell in compared.items()]
     for cell, weight in cells:
         positives, negatives = np.count_nonzero(cell & labels), np.count_nonzero(cell & ~labels)
         if not scored or not positives or not negatives:
