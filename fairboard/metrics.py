@@ -182,7 +182,10 @@ def score(
         scored = GroupedMetric(scored, GroupRules(tuple(named))) if named else scored
     about = scored.describe()
     expected = about.truth[:1] if name == BiasMetric.name else about.truth
-    truth = _columns(expected, y_true, classes or ()) | named
+    truth = _columns(expected, y_true, classes or ())
+    if clash := truth.keys() & named.keys():
+        raise ValueError(f"Groups cannot be called {', '.join(sorted(clash))}: the metric uses this name.")
+    truth |= named
     predictions = _columns(about.predictions, y_score, classes or ())
     sizes = sorted({len(each) for each in (*truth.values(), *predictions.values())})
     if len(sizes) > 1:
