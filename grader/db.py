@@ -43,7 +43,7 @@ from grader.settings import PREFIX
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
-PAUSE_SECONDS = 0.001  # between attempts to write
+PAUSE_SECONDS = 0.0005  # between attempts to write
 # Without these limits, a thread would wait for a server that has disappeared for about 15 minutes.
 _NETWORK_PATIENCE = {
     "connect_timeout": "5",  # seconds
