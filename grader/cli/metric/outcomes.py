@@ -10,7 +10,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard import METRIC_CODE_VERSION, BiasReport, bias_report
+from fairboard import METRIC_CODE_VERSION, bias_report
 from fairboard.bias.subgroups import CELLS
 from fairboard.groups import PreparedGroups
 from fairboard.interface import Options
@@ -38,7 +38,6 @@ from grader.scored_files import (
 from grader.text import aligned, csv_lines, markdown_table
 
 ONE_MODEL = ""
-Reports = Mapping[str, Mapping[str, BiasReport]]  # maps models and splits to reports
 # Maps the name of each model, which is empty if there is only one, to its values. None is undefined.
 Values = Mapping[str, Mapping[str, float | None]]
 _COLUMNS = ("split", "identity", "in_score", "rows", "positives", "score", "overall_auc", *CELLS)
@@ -79,50 +78,37 @@ def bias_outcome(chosen: SimpleNamespace, solution: Path, submission: Path | Non
         for name, values in read.identities.items()
         if np.count_nonzero(values[splits["all"]] >= settings.identity_threshold) >= chosen.min_size
     ]
-    reports = {
-        model: {
-            split: bias_report(
-                read.labels[rows],
-                values[rows],
-                {name: each[rows] for name, each in read.identities.items()},
-                settings=settings,
-                in_score=in_score,
-            )
-            for split, rows in splits.items()
-        }
-        for model, values in predictions.items()
-    }
-    return _of_reports(read, notes, reports)
-
-
-def _of_reports(solution: Solution, notes: Sequence[Note], reports: Reports) -> Outcome:
-    models = {
-        model: {"splits": {split: each.as_dict() for split, each in splits.items()}}
-        for model, splits in reports.items()
-    }
-    text, warnings = "", list[str]()
+    models, values = dict[str, Any](), dict[str, Mapping[str, float | None]]()
     table: list[list[Any]] = [["model", *_COLUMNS]]
-    for model, splits in reports.items():
-        for split, each in splits.items():
+    texts, warnings = list[str](), list[str]()
+    for model, scores in predictions.items():
+        answers = dict[str, Any]()
+        models[model] = {"splits": answers}
+        for split, rows in splits.items():
+            mentions = {name: each[rows] for name, each in read.identities.items()}
+            report = bias_report(
+                read.labels[rows], scores[rows], mentions, settings=settings, in_score=in_score
+            )
             place = f"{model}, {split}" if model else split
-            text += ("\n" if text else "") + each.to_text(place)
-            warnings += [f"{place}: {cell}" for cell in each.undefined if cell.affects_score]
-            whole = {"rows": each.rows, "positives": each.positives, "score": each.score, **each.terms}
-            lines = [{**asdict(line), "identity": line.name, "rows": line.size} for line in each.subgroups]
+            answers[split] = report.as_dict()
+            texts.append(report.to_text(place))
+            warnings += [f"{place}: {cell}" for cell in report.undefined if cell.affects_score]
+            values[model] = {"score": report.score, **report.terms}  # finally those of all rows
+            whole = {"rows": report.rows, "positives": report.positives, **values[model]}
+            lines = [{**asdict(line), "identity": line.name, "rows": line.size} for line in report.subgroups]
             for line in (whole, *lines):
-                values = {"split": split, **line}
-                table.append([model, *(values.get(name) for name in _COLUMNS)])
+                table.append([model, *({"split": split, **line}.get(name) for name in _COLUMNS)])
     return Outcome(
         {
             **models.get(ONE_MODEL, {"models": models}),
             "metric_code_version": str(METRIC_CODE_VERSION),
             "notes": [note.as_dict() for note in notes],
         },
-        _columns_line(solution),
+        _columns_line(read),
         notes,
-        [line[ONE_MODEL in reports :] for line in table],
-        text,
-        {model: {"score": each["all"].score, **each["all"].terms} for model, each in reports.items()},
+        [line[ONE_MODEL in models :] for line in table],
+        "\n".join(texts),
+        values,
         warnings,
     )
 
