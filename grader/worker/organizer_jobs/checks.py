@@ -47,7 +47,12 @@ NOTHING: dict[str, Any] = {
 def check_solution(work: Work) -> dict[str, Any]:
     """Check an uploaded solution and return its problems and columns; reject an unreadable header."""
     asked = CheckParameters.from_dict(work.claim.parameters)
-    slug, version = _slug_and_corrected_version(work, asked)
+    with work.database.read() as session:
+        competition = session.get_one(Competition, work.claim.competition_id)
+        split_key = truth.key_of(work.settings.secret(), competition.slug)
+        version = competition.live_scoring_version if asked.purpose is Purpose.CORRECTED else None
+        if version is not None:
+            _ = version.solution  # loads the solution while the session is open
     live = None if version is None else LiveSolution.load(work.storage, version)
     with ExitStack() as files:
         file = files.enter_context(work.storage.open(asked.file.sha256))
@@ -61,7 +66,7 @@ def check_solution(work: Work) -> dict[str, Any]:
         roles = assessment.roles_for(metric, roles, asked.roles, is_new=live is None)
         proposed = [each for each in guesses if each.name in guessed]
         try:
-            found = _assessed(work, asked, files, file, slug, live, roles, proposed)
+            found = _assessed(work, asked, files, file, split_key, live, roles, proposed)
         except (FileRejected, OrganizerError) as error:
             found = {"problems": problems_of(error)}
     columns = [
@@ -77,7 +82,7 @@ def _assessed(
     asked: CheckParameters,
     files: ExitStack,
     file: BinaryIO,
-    slug: str,
+    split_key: bytes,
     live: LiveSolution | None,
     roles: Mapping[str, ColumnRole],
     proposed: Sequence[ColumnGuess],
@@ -92,25 +97,26 @@ def _assessed(
         proposed=[each.name for each in proposed],
         sample=sample,
     )
-    choice = asked.choice
-    if not metric.takes_identities:
-        choice = choice.model_copy(update={"metric": metric})
     unclear = [each.name for each in proposed if not each.is_explained]
     assessed = assessment.assess(
         solution,
-        choice=choice,
-        split_key=truth.key_of(work.settings.secret(), slug),
+        choice=asked.choice.model_copy(update={"metric": metric}),
+        split_key=split_key,
         live=live,
         roles=roles,
         undecided=unclear if metric.takes_identities else (),
         test=_test(work, asked, files, solution.row_ids, solution.roles.id),
     )
-    changes: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if live is not None:
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         summary, table = assessment.compare(live, solution, assessed.truth)
-        changes = {"changes": summary, "changes_sha256": work.storage.put(table).sha256}
-    return _kept(work, _with_python(work, assessed, sample)) | changes
+        result |= {"changes": summary, "changes_sha256": work.storage.put(table).sha256}
+    assessed = _with_python(work, assessed, sample)
+    if not solution_report.stops(assessed.report["findings"]):
+        work.report_progress(STORING, TOTAL, "Storing the solution")
+        result["solution"] = intake.keep(work.storage, assessed).as_dict()
+    return result | {"report": assessed.report}
 
 
 def _sample(work: Work, metric: NamedMetric) -> PythonTable | None:
@@ -125,24 +131,6 @@ def _with_python(work: Work, assessed: Assessed, sample: PythonTable | None) -> 
         return assessed
     work.report_progress(LOOKING, TOTAL, "Checking the metric")
     return assessment.with_python_check(assessed, work.storage.read(source), sample)
-
-
-def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
-    """Store an assessed solution unless its report contains a stop; return the result of the check."""
-    stored: dict[str, Any] = {}
-    if not solution_report.stops(assessed.report["findings"]):
-        work.report_progress(STORING, TOTAL, "Storing the solution")
-        stored = {"solution": intake.keep(work.storage, assessed).as_dict()}
-    return {"report": assessed.report} | stored
-
-
-def _slug_and_corrected_version(work: Work, asked: CheckParameters) -> tuple[str, ScoringVersion | None]:
-    with work.database.read() as session:
-        competition = session.get_one(Competition, work.claim.competition_id)
-        version = competition.live_scoring_version if asked.purpose is Purpose.CORRECTED else None
-        if version is not None:
-            _ = version.solution  # loads the solution while the session is open
-        return competition.slug, version
 
 
 def _roles(

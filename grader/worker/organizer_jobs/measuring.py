@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from fairboard.interface import UnsuitablePredictions
@@ -22,26 +22,28 @@ STORE_SECONDS = 2.0
 UNREADABLE = (BlobDamaged, BlobMissing, FileRejected, MetricFailed, UnsuitablePredictions)
 
 
-class _Files:
-    """Files with the influences of rows or row groups on their scores."""
+def _measurer(
+    work: Work, version: ScoringVersion, splits: Collection[Split]
+) -> Callable[[Split, str], Measured | None]:
+    """Return a function for the score of a file with the influences on it.
 
-    def __init__(
-        self, work: Work, version: ScoringVersion, names: tuple[str, ...], splits: Collection[Split]
-    ) -> None:
-        self._storage, self._names, self._ranks = work.storage, names, RankCache.of(work.settings)
-        self._solution = PreparedSolution.of(
-            work.storage, version.metric_settings, version.solution, measures=splits
-        )
+    The result is None if the score cannot be computed again.
+    """
+    with work.database.read() as session:
+        names = intake.other_labels(session, competition_id=work.claim.competition_id)
+    settings, ranks = version.metric_settings, RankCache.of(work.settings)
+    solution = PreparedSolution.of(work.storage, settings, version.solution, measures=splits)
 
-    def measured(self, split: Split, sha256: str) -> Measured | None:
-        """Return the score of a file with the influences on it; None if it cannot be computed again."""
-        if self._solution.checker is not None:
-            self._solution.checker.begin()
+    def measured(split: Split, sha256: str) -> Measured | None:
+        if solution.checker is not None:
+            solution.checker.begin()
         try:
-            file = encoded_file(self._storage, self._ranks, self._solution, sha256, self._names)
-            return self._solution.measure[split](file.encoded)
+            file = encoded_file(work.storage, ranks, solution, sha256, names)
+            return solution.measure[split](file.encoded)
         except UNREADABLE:
             return None
+
+    return measured
 
 
 def compare(work: Work) -> dict[str, Any]:
@@ -49,13 +51,12 @@ def compare(work: Work) -> dict[str, Any]:
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, work.claim.parameters["scoring_version_id"])
         _ = version.solution  # loads the solution while the session is open
-        names = intake.other_labels(session, competition_id=work.claim.competition_id)
         hashes = [
             session.get_one(Submission, work.claim.parameters[name]).sha256
             for name in ("submission_id", "baseline_id")
         ]
-    files = _Files(work, version, names, list(Split))
-    pairs = {split: [files.measured(split, each) for each in hashes] for split in Split}
+    measured = _measurer(work, version, list(Split))
+    pairs = {split: [measured(split, each) for each in hashes] for split in Split}
     return {
         split.value: found
         for split, (one, other) in pairs.items()
@@ -82,12 +83,11 @@ def fill_in_errors(work: Work) -> dict[str, Any]:
             return {}
         version = lookup.live(session.get_one(Competition, work.claim.competition_id))
         _ = version.solution  # loads the solution while the session is open
-        names = intake.other_labels(session, competition_id=work.claim.competition_id)
-    files = _Files(work, version, names, {each.split for each in missing})
+    measured = _measurer(work, version, {each.split for each in missing})
     computed, stored_at = dict[int, dict[str, float]](), time.monotonic()
     for done, (score_id, split, sha256) in enumerate(missing, 1):
-        measured = files.measured(split, sha256)
-        errors = measured.errors if measured else {}
+        file = measured(split, sha256)
+        errors = file.errors if file else {}
         computed[score_id] = {name: error for name, error in errors.items() if math.isfinite(error)}
         if done == len(missing) or time.monotonic() - stored_at > STORE_SECONDS:
             with work.database.write() as session:
