@@ -5,6 +5,5 @@ and `grader.files`, so a difference reveals an error in one of the implementatio
 """
 
 from grader.receipts.receipt import InvalidReceipt, Receipt
-from grader.receipts.recount import RecountSettings
 
-__all__ = ["InvalidReceipt", "Receipt", "RecountSettings"]
+__all__ = ["InvalidReceipt", "Receipt"]

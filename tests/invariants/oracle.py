@@ -7,8 +7,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from grader.files import FileRejected, RowIds, read_solution, read_submission
-from grader.receipts import RecountSettings
-from grader.receipts.recount import Row, count, score
+from grader.receipts.recount import RecountSettings, Row, count, score
 from grader.receipts.verification import rows_of
 
 # With at least this many files, worker processes save more time than they take to start.
