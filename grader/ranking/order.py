@@ -220,12 +220,12 @@ def rank(entries: Iterable[TeamEntry]) -> list[RankedEntry]:
 
     Parameters
     ----------
-    entries : iterable of Entry
+    entries : iterable of TeamEntry
         Entries in any order.
 
     Returns
     -------
-    list of Standing
+    list of RankedEntry
         Best first, with consecutive ranks.
     """
     return [RankedEntry(place, entry) for place, entry in enumerate(sorted(entries, key=order), 1)]
@@ -241,7 +241,7 @@ def select_automatically(
 
     Parameters
     ----------
-    public_entries : iterable of Entry
+    public_entries : iterable of TeamEntry
         The team's scored submissions with their exact public scores, regardless of the feedback mode.
     picked : iterable of int
         Ids of the submissions that the team itself selected. They are kept in the given order. If there are
