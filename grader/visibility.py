@@ -32,9 +32,8 @@ class Feedback(enum.StrEnum):
 
     Organizers see everything in every mode. In `open` mode, everyone sees the public score and its four
     terms. A team also sees the public identity tables of its own submissions and the standard errors of their
-    differences. In `score` mode, only the public score is visible, with all
-    decimals. `tiered` shows the band that contains the exact score; the organizer sets the width of the
-    bands. `blind` shows no score.
+    differences. In `score` mode, only the public score is visible, with all decimals. `tiered` shows the band
+    that contains the exact score; the organizer sets the width of the bands. `blind` shows no score.
     """
 
     OPEN = "open"

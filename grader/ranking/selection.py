@@ -42,7 +42,7 @@ class Scored:
     submitted_at : datetime
         The time at which the file was accepted.
     public_units, private_units : int
-        The scores in units of 0.00001.
+        The exact scores in units of the scale of the scoring version.
     kind : SubmissionKind
         The kind, which determines whether the submission is ranked.
     is_selected : bool
