@@ -4,7 +4,6 @@ import logging
 import math
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from redis import Redis
@@ -45,15 +44,11 @@ class Exporter:
 
         if folder := self._settings.metrics_dir():
             yield from counters.collect(folder)
-        for each in self.readings():
+        for each in (*self._of_database(), *self._of_broker(), *self._of_disks()):
             family = GaugeMetricFamily(each.name, each.help, labels=each.labels)
             for labels, value in each.values.items():
                 family.add_metric(labels, value)
             yield family
-
-    def readings(self) -> list[Reading]:
-        """Return the metrics that are not counted by processes."""
-        return [*self._of_database(), *self._of_broker(), *self._of_disks()]
 
     def _of_database(self) -> Iterator[Reading]:
         start = time.perf_counter()
@@ -81,11 +76,12 @@ class Exporter:
     def _of_broker(self) -> Iterator[Reading]:
         if (url := self._settings.redis_url()) is None:
             return
-        seconds = None
-        with suppress(RedisError):
+        try:
             seconds = ping(url)
-        yield _single("fairboard_broker_up", "Whether the broker responds.", seconds is not None)
-        if seconds is not None:
+        except RedisError:
+            yield _single("fairboard_broker_up", "Whether the broker responds.", 0)
+        else:
+            yield _single("fairboard_broker_up", "Whether the broker responds.", 1)
             yield _single("fairboard_broker_ping_seconds", "Time to connect and ping.", seconds)
 
     def _of_disks(self) -> Iterator[Reading]:

@@ -33,7 +33,7 @@ def exported(service, valkey):
     """The names of all series that the site serves."""
     changes = {"broker_url": SecretStr(valkey.url), "backup_target": "s3://backups"}
     found = Exporter(service.settings.model_copy(update=changes), service.database)
-    names = {each.name for each in found.readings()}
+    names = {each.name for each in found.collect()}
     for meter in METERS:
         parts = ("_bucket", "_sum", "_count") if meter.buckets else ("_total",)
         names |= {meter.name + part for part in parts}

@@ -1,6 +1,7 @@
 """Backup runs: lock, schedule, results, e-mails about failures."""
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
@@ -46,9 +47,10 @@ def locked(database: Database, data_dir: Path) -> Iterator[None]:
     """Exclude other backups until the block or the process ends; raise BackupInProgress."""
     with ExitStack() as held:
         if database.engine.dialect.name == "sqlite":
-            file = held.enter_context((data_dir / "backup.lock").open("a"))
+            folder = os.open(data_dir, os.O_RDONLY)
+            held.callback(os.close, folder)
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise BackupInProgress from None
         else:
