@@ -14,7 +14,6 @@ from grader.worker import isolated
 from grader.worker.isolated import Busy, CallDied, OpenFile
 
 SECONDS = 10
-_BIAS: Mapping[str, Any] = {"identities": (), "metric": {}}
 
 logger = logging.getLogger(__name__)
 
@@ -32,38 +31,30 @@ def check(
     row_ids: BinaryIO,
     *,
     memory_mb: int,
-    metric_settings: Mapping[str, Any] | None = None,
+    metric_settings: Mapping[str, Any],
     other_labels: Sequence[str] = (),
 ) -> CheckerResult | None:
     """Return the problems and notes of a file, or None if it was not checked.
 
-    The file is for the metric with these settings or, without any, for the bias metric; it may then have
-    columns with the names in `other_labels`. A file that takes too long is checked only when it is scored.
+    A file for the bias metric may have columns with the names in `other_labels`. A file that takes too long
+    is checked only when it is scored.
     """
+    limits: Any = {"seconds": SECONDS, "memory_mb": memory_mb}
     with ExitStack() as files:
         sent = [OpenFile(_with_descriptor(file, files)) for file in (upload, row_ids)]
         try:
-            result: CheckerResult | None = isolated.call(
-                _check,
-                *(*sent, metric_settings, other_labels),
-                seconds=SECONDS,
-                memory_mb=memory_mb,
-            )
+            return isolated.call(_check, *sent, metric_settings, other_labels, **limits)
         except (CallDied, Busy) as error:
             logger.warning("A file was not checked: %r.", error)
             return None
-    return result
 
 
 def _check(
-    upload: BinaryIO,
-    row_ids: BinaryIO,
-    metric_settings: Mapping[str, Any] | None,
-    other_labels: Sequence[str],
+    upload: BinaryIO, row_ids: BinaryIO, metric_settings: Mapping[str, Any], other_labels: Sequence[str]
 ) -> CheckerResult | None:
     ids = RowIds(row_ids.read())
     try:
-        notes = read_for_settings(upload, ids, metric_settings or _BIAS, other_labels).notes
+        notes = read_for_settings(upload, ids, metric_settings, other_labels).notes
     except FileRejected as rejected:
         return CheckerResult([problem.as_dict() for problem in rejected.problems], [])
     except Exception:

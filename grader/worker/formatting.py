@@ -28,13 +28,12 @@ def format_text(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
         return Drawn(Markup())
     limits: Any = {"seconds": SECONDS, "cpu_seconds": CPU_SECONDS, "memory_mb": MEMORY_MB}
     try:
-        drawn: Drawn = isolated.call(markdown.bounded, text, figures, **limits)
+        return isolated.call(markdown.bounded, text, figures, **limits)
     except CallDied as died:
         if died.code not in ENDED_BY_TEXT:  # the machine may lack memory at the moment
             raise Busy from died
         logger.warning("A text of %s characters is too complex to format.", f"{len(text):,}")
         return Drawn(plain(text), (TOO_COMPLEX,))
-    return drawn
 
 
 def format_waiting(database: Database, *, slug: str | None = None) -> None:

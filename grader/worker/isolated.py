@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from multiprocessing import connection, context, forkserver, get_context
 from multiprocessing.reduction import DupFd
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from grader import logs
 from grader.errors import ErrorKind, ParticipantError
@@ -22,6 +22,8 @@ WAIT_SECONDS = 3.0
 START_SECONDS = 30  # of the server, whose imports may take long on a busy machine
 END_SECONDS = 1
 PRELOADED = ["grader.worker.checking", "grader.prose.markdown"]
+
+T = TypeVar("T")
 
 _lock = threading.Lock()
 _free = threading.BoundedSemaphore(AT_ONCE)
@@ -56,8 +58,8 @@ class OpenFile:
 
 
 def call(
-    function: Callable[..., Any], *arguments: Any, seconds: float, cpu_seconds: float = 0, memory_mb: int
-) -> Any:
+    function: Callable[..., T], *arguments: Any, seconds: float, cpu_seconds: float = 0, memory_mb: int
+) -> T:
     """Return the result of a call in another process; raise Busy, CallDied or the exception of the call."""
     if not _free.acquire(timeout=WAIT_SECONDS):
         raise Busy
@@ -67,14 +69,14 @@ def call(
         _free.release()
 
 
-def _call(function: Callable[..., Any], arguments: tuple[Any, ...], limits: tuple[float, float, int]) -> Any:
+def _call(function: Callable[..., T], arguments: tuple[Any, ...], limits: tuple[float, float, int]) -> T:
     processes = _context()
     ours, theirs = processes.Pipe(duplex=False)
     process = processes.Process(target=_run, args=(theirs, logs.in_force(), limits, function, arguments))
     with ours:
         with theirs:
             process.start()
-        answer: tuple[Any, Exception | None] | None = None
+        answer: tuple[T, Exception | None] | None = None
         try:
             # The process ends itself after its time; then, this end of the pipe closes.
             answer = ours.recv() if ours.poll(limits[0] + START_SECONDS) else None

@@ -18,13 +18,15 @@ pytestmark = pytest.mark.system
 
 IDS = RowIds.of(f"r{place}" for place in range(3))
 CLEAN = b"id,prediction\nr2,0.1\nr0,0.2\nr1,0.3\n"
+BIAS = {"identities": (), "metric": {}}
 LOG_LOSS = {"name": "multi_class_log_loss", "classes": ["cat", "dog"]}
 
 
 @pytest.fixture
 def checked():
-    def run(file: bytes, **options) -> CheckerResult | None:
-        return check(BytesIO(file), BytesIO(IDS.text), memory_mb=1024, **options)
+    def run(file: bytes, *, metric_settings=None, **options) -> CheckerResult | None:
+        options |= {"memory_mb": 1024, "metric_settings": metric_settings or BIAS}
+        return check(BytesIO(file), BytesIO(IDS.text), **options)
 
     return run
 
@@ -64,13 +66,13 @@ def test_file_on_disk_is_read_from_its_start(tmp_path):
     with (tmp_path / "clean.csv").open("rb") as file:
         file.read()
         ids = BytesIO(IDS.text)
-        assert check(file, ids, memory_mb=1024) == CheckerResult([], [])
+        assert check(file, ids, memory_mb=1024, metric_settings=BIAS) == CheckerResult([], [])
 
 
 def test_file_that_exhausts_the_memory_is_not_checked():
     ids = BytesIO(RowIds.of(str(place) for place in range(1_000_000)).text)
     huge = b"id,prediction\n" + b"0,0.123456789012345678901234567890\n" * 1_400_000
-    assert check(BytesIO(huge), ids, memory_mb=300) is None
+    assert check(BytesIO(huge), ids, memory_mb=300, metric_settings=BIAS) is None
 
 
 def test_call_has_no_settings_of_the_installation(monkeypatch, tmp_path):
