@@ -34,10 +34,6 @@ IDENTITIES_TEXTS = [
     "the rows in which it is blank.",
     "A dash means that one of the compared sets has no rows.",
 ]
-COMPARISON_TEXT = (
-    "Each difference is the candidate's value minus the baseline's value. It is positive if the candidate's "
-    "value is higher."
-)
 ONE_PREDICTION = (
     "The file has only one column of predictions, which is compared with every label. For a label that it "
     "does not predict, the values show the association between predictions and label, not the quality of the "
@@ -75,13 +71,17 @@ def model_sections(data: Data, models: Models, lowest: int) -> list[Section]:
     if table.empty:
         return sections
     in_order = table.sort_values("mean_auc", kind="stable")
-    blocks = [Table("identities", "Identities, lowest mean AUC first", in_order)]
+    shown, differences = in_order, list[Table]()
+    if len(tables) > 1:
+        (candidate, ours), (baseline, theirs) = tables.items()
+        shown = pd.concat(tables, names=["model"]).reset_index("model").loc[in_order.index]
+        title = f"{candidate} minus {baseline}"
+        differences = [Table("differences", title, _difference(ours, theirs))]
+    blocks = [Table("identities", "Identities, lowest mean AUC first", shown), *differences]
     sections.append(Section("identities", "Identities", IDENTITIES_TEXTS, blocks))
     effects = power_effect(_overall(data, predictions), table, data.settings)[["score", *BIAS_AUCS]]
     blocks = [Table("power", "Values by exponent", effects, digits=4)]
     sections.append(Section("power", "Effect of the exponent", (), blocks))
-    if len(tables) > 1:
-        sections.append(_comparison(tables))
     least = in_order.dropna(subset="mean_auc").index[:lowest].tolist()
     caption = "Expected pinned AUC: the weighted sum of four AUCs"
     pinned = Table("expected", caption, pinned_auc(data, predictions))
@@ -106,16 +106,6 @@ def _score(report: BiasReport) -> Section:
     so = "The power means omit them" if report.score is not None else "There is no score"
     texts = [f"Undefined AUCs: {len(missing):,}. {so}:", *missing] if missing else []
     return Section("score", "Score", texts, [Table("terms", caption, frame, digits=5)])
-
-
-def _comparison(tables: Mapping[str, pd.DataFrame]) -> Section:
-    (candidate, ours), (baseline, theirs) = tables.items()
-    both = pd.concat(tables, names=["model"]).reset_index("model").loc[ours.index]
-    blocks = [
-        Table("both", f"{candidate} and {baseline}", both),
-        Table("differences", f"{candidate} minus {baseline}", _difference(ours, theirs)),
-    ]
-    return Section("comparison", f"{candidate} compared with {baseline}", [COMPARISON_TEXT], blocks)
 
 
 def _difference(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

@@ -47,7 +47,7 @@ def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder):
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     page = (folder / "report.html").read_text()
-    assert "ours.csv compared with theirs.csv" in page
+    assert "ours.csv minus theirs.csv" in page
     assert "Fuzzed set" in page
 
 
@@ -57,7 +57,7 @@ def test_a_baseline_with_the_same_file_name_is_a_model_of_its_own(folder):
     both = json.loads(run(folder, "solution.csv", "ours.csv", "--against", "other/ours.csv", "--json").stdout)
     alone = json.loads(run(folder, "solution.csv", "ours.csv", "--json").stdout)
     assert both["score"] == alone["score"]
-    assert {row["model"] for row in both["comparison"]["both"]} == {"ours.csv", "ours.csv (baseline)"}
+    assert {row["model"] for row in both["identities"]["identities"]} == {"ours.csv", "ours.csv (baseline)"}
 
 
 def test_a_file_name_that_is_not_utf8_can_be_reported(folder):

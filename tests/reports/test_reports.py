@@ -73,9 +73,7 @@ def predictions(solution):
     return solution.labels + np.random.default_rng(5).normal(size=test_recorded.ROWS)
 
 
-OF_A_MODEL = (
-    "score identities power comparison slices distributions curves pinned labels association pairs fuzzed"
-)
+OF_A_MODEL = "score identities power slices distributions curves pinned labels association pairs fuzzed"
 SECTIONS = (*OF_A_MODEL.split(), "associations", "fractions", "co_mentions")
 
 
