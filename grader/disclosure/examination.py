@@ -39,7 +39,7 @@ DELIMITERS = ",\t;|"
 OTHER_FORMAT = "only CSV and JSON Lines in UTF-8 are checked, also in a gzip file or ZIP archive"
 
 
-class GivenUp(Exception):
+class GivenUp(ValueError):
     """A part of the file was not checked; the message completes "x was not checked:"."""
 
 
@@ -47,7 +47,7 @@ class GivenUp(Exception):
 # except StorageUnavailable, which does not depend on the file and is passed on.
 UNREADABLE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError),
-    *(ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, GivenUp),
+    *(ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
 )
 
 
@@ -152,8 +152,8 @@ def _sampled(
     for block in blocks:
         known = known or set(sample[: MOST_CELLS // max(1, block.shape[1])])
         id_column = id_column or _found_id(block, known)
-        part = block.assign(**{ORDER: np.arange(rows, rows + len(block))})
-        part.index = pd.Index(_ids(block[id_column], known) if id_column in block else [""] * len(block))
+        ids = _ids(block[id_column], known) if id_column in block else [""] * len(block)
+        part = block.assign(**{ORDER: range(rows, rows + len(block))}).set_axis(ids)
         yield block, part[part.index.isin(known)]
         rows += len(block)
 
@@ -183,10 +183,11 @@ def _disclosures(table: str, parts: list[pd.DataFrame], hidden: Sequence[Hidden]
         places = pd.Index(solution.ids).get_indexer(rows.index)
         kept, at = rows[places >= 0], places[places >= 0]
         for name in map(str, kept):
-            numbers = pd.to_numeric(kept[name], errors="coerce").to_numpy(np.float64)
+            numbers = pd.to_numeric(kept[name], errors="coerce")
+            ranks = numbers[np.isfinite(numbers)].rank().reindex(kept.index).to_numpy(np.float64)
             for target in solution.targets:
                 codes = target.codes[at]
-                if _agrees(kept[name], codes) or _orders(numbers, codes):
+                if _agrees(kept[name], codes) or _orders(ranks, codes):
                     yield Disclosure(table, _shown(name), target.kind, target.name, len(kept))
 
 
@@ -202,18 +203,19 @@ def _agrees(column: "pd.Series[Any]", codes: NDArray[np.intp]) -> bool:
     return bool(codes.size - agreeing <= TOLERANCE * rarer)
 
 
-def _orders(numbers: NDArray[np.float64], codes: NDArray[np.intp]) -> bool:
-    """Return whether the numbers of a column have nearly the order of the codes or its reverse."""
-    known = np.isfinite(numbers)
-    both = pd.DataFrame({"column": numbers[known], "hidden": codes[known]}).rank()
-    counts = both["hidden"].value_counts()
-    if len(counts) == 2 and counts.min() >= LEAST_ROWS:
-        first, second = both.groupby("hidden")["column"].mean()
-        # The AUC follows from the mean ranks of two classes.
-        return bool(0.5 + abs(second - first) / len(both) >= LEAST_AUC)
-    if min(both["column"].nunique(), len(counts)) < 2 * LEAST_ROWS:
+def _orders(ranks: NDArray[np.float64], codes: NDArray[np.intp]) -> bool:
+    """Return whether the ranks of a column's numbers, or NaN, nearly follow the codes or their reverse."""
+    is_known = ~np.isnan(ranks)
+    ranks, codes = ranks[is_known], codes[is_known]
+    counts = np.bincount(codes)
+    classes = np.flatnonzero(counts)
+    if classes.size == 2 and counts[classes].min() >= LEAST_ROWS:
+        # The AUC follows from the mean ranks of the two classes.
+        first, second = (ranks[codes == code].mean() for code in classes)
+        return bool(0.5 + abs(second - first) / ranks.size >= LEAST_AUC)
+    if min(np.unique(ranks).size, classes.size) < 2 * LEAST_ROWS:
         return False
-    return bool(abs(both["column"].corr(both["hidden"])) >= LEAST_AUC)
+    return bool(abs(pd.Series(ranks).corr(pd.Series(codes).rank())) >= LEAST_AUC)
 
 
 def _preview(table: str, block: pd.DataFrame) -> dict[str, Any] | None:
