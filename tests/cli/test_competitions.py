@@ -153,7 +153,8 @@ def test_settings_are_changed_by_their_names(competition, service, tmp_path):
     asked = competition("change", "toxicity", soon)
     assert (asked.exit_code, "Nothing was changed" in asked.stderr) == (1, True), asked.output
     assert competition("change", "toxicity", soon, "--yes").exit_code == 0
-    assert competition("change", "toxicity", "max_team_size=many").exit_code == 3
+    untitled = competition("change", "toxicity", "title=")
+    assert (untitled.exit_code, "`title`: A competition needs a title.\n" in untitled.stderr) == (3, True)
     assert competition("change", "toxicity").exit_code == 1
 
 

@@ -174,6 +174,8 @@ def _sentence(problem: Any) -> str:
     """Return the problem of a field, such as `` `count` must be a whole number, not 'two'. ``"""
     place = _place(problem)
     own = re.sub(r"^\w+ should", "must", problem["msg"].removeprefix("Value error, "))
+    if problem["type"] == "value_error" and own.endswith("."):  # a sentence of a validator
+        return f"`{place}`: {own}" if place else own
     own = own.partition(" after validation")[0]
     if isinstance(problem["input"], str):
         own = own.replace("item", "character")
