@@ -51,7 +51,8 @@ def convert_formula(latex: str, *, is_block: bool) -> str:
     if len(latex) > MAX_FORMULA_LENGTH:
         most, length = f"{MAX_FORMULA_LENGTH:,}", f"{len(latex):,}"
         raise ValueError(f"A formula may have at most {most} characters; this one has {length}.")
-    if _depth(latex) > MAX_DEPTH:
+    depths = itertools.accumulate((each in "{[") - (each in "}]") for each in latex)
+    if max(depths, default=0) > MAX_DEPTH:
         raise ValueError(f"Braces may be nested at most {MAX_DEPTH} deep.")
     # Most sites have no formulas, so the converter is imported on first use.
     from math_core import LatexError, LatexToMathML
@@ -61,14 +62,6 @@ def convert_formula(latex: str, *, is_block: bool) -> str:
     except LatexError as error:
         reason = _REASON.search(_COLOUR.sub("", str(error)))
         raise ValueError(reason[1].strip() if reason else "This is not a supported formula.") from error
-
-
-def _depth(latex: str) -> int:
-    deepest = depth = 0
-    for each in latex:
-        depth += (each in "{[") - (each in "}]")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def _formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:

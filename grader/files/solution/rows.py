@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -25,6 +26,7 @@ from grader.text import counted, quoted
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")  # bytes that were decoded with surrogateescape
 _ROWS_AT_ONCE = 1 << 12
 
 
@@ -132,7 +134,7 @@ class _SolutionReader:
 
     def _add_usage(self, text: str, line: int) -> None:
         code = USAGE_CODES.get(text.casefold())
-        if code is None and not _is_utf8(text):
+        if code is None and _NOT_UTF8.search(text):
             self._findings.add("invalid_utf8", line, _bytes(text))
         elif code is None:
             self._findings.add("unknown_usage", line, text)
@@ -150,7 +152,7 @@ class _SolutionReader:
     def _add_number(self, spec: NumberColumn, column: str, text: str, line: int) -> None:
         """Report a value that is blank, not a number, or out of bounds."""
         value = number_of(text)
-        if value is None and not _is_utf8(text):
+        if value is None and _NOT_UTF8.search(text):
             self._of_column[column].add("invalid_utf8", line, _bytes(text))
             return
         code, like = f"{spec.part}_out_of_range", "value_out_of_range"
@@ -165,7 +167,7 @@ class _SolutionReader:
         self._of_column[column].add(code, line, text, like=like, **words)
 
     def _add_text(self, column: str, text: str, line: int) -> None:
-        if not text.isascii() and not _is_utf8(text):
+        if not text.isascii() and _NOT_UTF8.search(text):
             self._findings.add("invalid_utf8", line, _bytes(text))
         elif not text and column in self._wanted.filled:
             self._findings.add("blank_target", line, column=quoted(column))
@@ -209,19 +211,11 @@ def _fault_of_id(text: str) -> str:
         return "empty_id"
     if "\n" in text or "\r" in text or "\0" in text:
         return "bad_id"
-    if not text.isascii() and not _is_utf8(text):
+    if not text.isascii() and _NOT_UTF8.search(text):
         return "invalid_utf8"
     if not text.isascii() and INVISIBLE.search(text):
         return "invisible_character"
     return "bad_id" if len(text) > _LONGEST_ID else ""
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _bytes(text: str) -> bytes:
