@@ -23,9 +23,6 @@ from webapp.submissions.submission_list import OWN
 from webapp.submissions.views import SHORT
 from webapp.surface import Ask
 
-# The split that decides the final ranks comes first.
-SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
-
 
 class Pair(Sent):
     """The submissions to compare; by default, the two newest scored ones."""
@@ -38,17 +35,15 @@ def compared(
     candidate: Contender, baseline: Contender, found: Mapping[Split, Difference]
 ) -> list[dict[str, Any]]:
     """Return the differences on each split where both are visible, with the computed standard errors."""
-    head = ("", f"#{candidate.submission.id}", f"#{baseline.submission.id}", "difference")
     shown = []
-    for split, name in SPLITS:
+    for split in (Split.PRIVATE, Split.PUBLIC):  # the split that decides the final ranks comes first
         one, other = candidate.results.get(split), baseline.results.get(split)
         if one is None or other is None:
             continue
         difference = one.scale.signed_text(one.scale.difference(one.score_units, other.score_units))
         lines = [("Score", number(one.score), number(other.score), number(difference)), *_lines(one, other)]
-        table = {"caption": "Values", "head": head, "lines": lines}
         error = _error(found[split]) if split in found else ""
-        shown.append({"key": split, "name": name, "difference": difference, "error": error, "table": table})
+        shown.append({"split": split, "difference": difference, "error": error, "lines": lines})
     return shown
 
 

@@ -66,13 +66,9 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
     best, before = (each and each.submission_id for each in (summary.entry, summary.before))
     return {
-        "submission": submission,
         "is_organizers": is_organizers,
-        "is_own": found.is_own,
         "is_final": submission.status is not SubmissionStatus.PENDING,
         "is_selectable": selections.is_selectable(submission),
-        "public": summary.public,
-        "private": summary.private,
         "figures": views.figures(summary),
         "compares_with": before if summary.is_entry else best or before,
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,

@@ -40,23 +40,19 @@ from webapp.http.site import current_site
 CHECK_ENDPOINT = "api.check"  # this endpoint does not store the file
 ENDPOINTS = frozenset({"submissions.submit", "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
-TEXTS_BYTES = 512_000  # a figure is sent with the texts of its page, which are shown again
-# The largest files that editors may upload, by endpoint; None means the limit of a submission.
-METRIC_BYTES = 100_000_000  # the upload may include a sample submission
-ORGANIZERS_LIMITS = {
-    "organize_data.upload": files.MAX_BYTES,
-    "api.upload_data_file": files.MAX_BYTES,
-    "organize_settings.upload_figure": figures.MAX_BYTES + TEXTS_BYTES,
-    "api.upload_figure": figures.MAX_BYTES,
-    "organize_data.add_baseline": None,
-    "api.add_baseline": None,
-    "organize_solution.upload": 2 * SIZE_CAP,  # the upload may include test.csv
-    "api.upload_solution": 2 * SIZE_CAP,
-    "organize_roster.import_students": roster_file.MOST_BYTES,
-    "api.import_students": roster_file.MOST_BYTES,
-    "organize_settings.upload_metric_file": METRIC_BYTES,
-    "api.upload_metric_file": METRIC_BYTES,
+TEXTS_BYTES = 512_000
+# The largest files that editors may upload, by the endpoints of page and API; None is that of a submission.
+_BY_ACT = {
+    ("organize_data.upload", "api.upload_data_file"): files.MAX_BYTES,
+    # A figure is sent with the texts of its page, which are shown again.
+    ("organize_settings.upload_figure", "api.upload_figure"): figures.MAX_BYTES + TEXTS_BYTES,
+    ("organize_data.add_baseline", "api.add_baseline"): None,
+    # These uploads may include test.csv or a sample submission.
+    ("organize_solution.upload", "api.upload_solution"): 2 * SIZE_CAP,
+    ("organize_settings.upload_metric_file", "api.upload_metric_file"): 100_000_000,
+    ("organize_roster.import_students", "api.import_students"): roster_file.MOST_BYTES,
 }
+ORGANIZERS_LIMITS = {endpoint: size for both, size in _BY_ACT.items() for endpoint in both}
 # Keep in sync with deploy/nginx.conf.
 LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
 
