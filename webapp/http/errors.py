@@ -33,8 +33,6 @@ SENTENCES = {
     403: "You don't have permission to do this.",
     404: "There is no page at this address.",
     405: "This URL does not support the request's method.",
-    413: "The request is too large.",
-    415: "This content type is not supported here.",
     429: "Too many requests of this kind were sent from your account or IP address. Try again later.",
 }
 HEADINGS = {
@@ -59,7 +57,6 @@ DATABASE_BUSY = "The database is overloaded, so this request was not completed. 
 STORAGE_AWAY = "The file storage is not responding. Try again in a few seconds."
 RETRY_SECONDS = 5
 FORM_EXPIRED = "This form has expired or came from another site. Go back, reload the page and try again."
-KEPT_HEADERS = frozenset({"Allow", "Content-Range", "Retry-After", "WWW-Authenticate"})
 
 
 def unreadable(message: str) -> Refusal:
@@ -181,7 +178,7 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
     status = error.code or 500
     if status < 400:
         return error
-    headers = {name: value for name, value in error.get_headers() if name in KEPT_HEADERS}
+    headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
     name = re.sub(r"\W+", "_", error.name.lower())
     message = SENTENCES.get(status, error.name + ".")
     return answer(status, name=name, message=message, headers=headers)

@@ -175,10 +175,6 @@ PageSize = Annotated[
 ]
 
 
-class Nothing(Sent):
-    """A request without fields."""
-
-
 class Problem(BaseModel):
     """A problem of a request or a file, or a note on a file."""
 
