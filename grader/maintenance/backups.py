@@ -269,8 +269,8 @@ def place_of_key(settings: Settings) -> str:
 def needed_secrets(settings: Settings) -> list[str]:
     """Return a description of each secret that a restored installation needs."""
     needed = [f"the secret key, {place_of_key(settings)}. {WITHOUT_KEY}"]
-    for name in type(settings).model_fields:
-        if isinstance(getattr(settings, name), SecretStr) and name not in ("secret_key", "admin_password"):
+    for name, value in settings:
+        if isinstance(value, SecretStr) and name not in ("secret_key", "admin_password"):
             needed.append(f"{PREFIX}{name.upper()}.")
     if settings.storage().startswith("s3:"):
         needed.append("the AWS_* variables for the bucket.")

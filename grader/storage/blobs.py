@@ -122,10 +122,12 @@ def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
 
 def check(database: Database, storage: Storage) -> tuple[list[ListedBlob], list[MissingBlob]]:
     """Return the stored blobs, and the missing ones to which rows refer."""
-    listed = list(storage.blobs())
+    with database.read() as session:
+        before = required(session)
+    listed = list(storage.blobs())  # blobs of later rows may be absent
     with database.read() as session:
         lost = missing(session, stored={blob.sha256 for blob in listed})
-    return listed, [blob for blob in lost if not storage.exists(blob.sha256)]  # some may be new
+    return listed, [blob for blob in lost if blob.sha256 in before]
 
 
 def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) -> list[ListedBlob]:
