@@ -25,7 +25,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    literal,
     select,
     text,
 )
@@ -88,12 +87,8 @@ def fill(connection: Connection, copies: Mapping[str, TableCopy], objects: Stora
 def is_empty(database: Database) -> bool:
     """Return whether all tables are empty."""
     with database.read() as session:
-        connection = session.connection()
-        return not any(
-            connection.execute(select(literal(1)).select_from(table).limit(1)).first()
-            for table in tables(connection)
-            if table.name != REVISION_TABLE
-        )
+        others = [table for table in tables(session.connection()) if table.name != REVISION_TABLE]
+        return not any(session.execute(select(table).limit(1)).first() for table in others)
 
 
 def parts(objects: Storage, name: str, copy: TableCopy) -> Iterator[list[list[Any]]]:
