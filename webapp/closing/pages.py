@@ -25,24 +25,12 @@ from webapp.surface import Ask, Surface
 EXPLANATIONS = {
     Stage.RUNNING: "Submissions are accepted until the close.",
     Stage.CLOSED: (
-        "Submissions accepted in time are still being scored. The private standings will be computed "
-        "afterwards."
+        "The private standings are computed once all submissions accepted in time are scored and all final "
+        "selections have ended."
     ),
     Stage.SETTLED: "The private standings are computed and hidden until you reveal them.",
     Stage.REVEALED: "The private leaderboard is public.",
 }
-
-
-def explanation(state: CloseState) -> str:
-    """Return the stage of the close as a sentence."""
-    if state.stage is not Stage.CLOSED or state.waiting_count:
-        return EXPLANATIONS[state.stage]
-    rest = (
-        "The private standings will be computed shortly."
-        if state.selection_open_until is None
-        else "At least one team can still change its final selection."
-    )
-    return f"All submissions accepted in time have been processed. {rest}"
 
 
 def missing(state: CloseState) -> Iterator[str]:
@@ -103,7 +91,7 @@ def closing_state(ask: Ask) -> CloseAnswer:
     ask.shown["preparing"] = state.preparing
     return CloseAnswer.of(
         state,
-        explanation=explanation(state),
+        explanation=EXPLANATIONS[state.stage],
         missing=list(missing(state)),
         revealed_at=competition.revealed_at,
         solution_published_at=competition.solution_published_at,

@@ -14,7 +14,7 @@ from grader.models import (
     ScoringVersionState,
     SubmissionStatus,
 )
-from grader.services.closing import close, tables
+from grader.services.closing import tables
 from grader.services.competitions import lifecycle, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
@@ -23,7 +23,7 @@ from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_queue import HealthSign, VersionQueue
 from grader.text import counted
 from grader.visibility import Phase
-from webapp.closing import pages as closing
+from webapp.closing.pages import EXPLANATIONS
 from webapp.competitions import checklist, home
 from webapp.competitions.home import NextStep
 from webapp.http import lookups
@@ -174,13 +174,13 @@ def _next_step(ask: Ask) -> NextStep | None:
     if competition.state is CompetitionState.DRAFT:
         setup = url_for("organize_settings.show", slug=slug, _anchor="publish")
         return NextStep("Continue setup", setup, "Only organizers can see this draft.")
-    state = close.state(ask.session, competition=competition, now=ask.now)
-    if competition.state is CompetitionState.ARCHIVED or state.stage is Stage.RUNNING:
+    stage = phases.stage(competition, ask.now)
+    if competition.state is CompetitionState.ARCHIVED or stage is Stage.RUNNING:
         return None
     label, anchor = {
         Stage.CLOSED: ("See open items", None),
         Stage.SETTLED: ("Reveal", "reveal"),
         Stage.REVEALED: ("Download results bundle", "results"),
-    }[state.stage]
+    }[stage]
     here = url_for("organize_close.index", slug=slug, _anchor=anchor)
-    return NextStep(label, here, closing.explanation(state))
+    return NextStep(label, here, EXPLANATIONS[stage])
