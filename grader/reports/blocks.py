@@ -69,7 +69,10 @@ class Table:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the frame as JSON data, in which None stands for no value."""
-        frame = self.frame.rename(columns=str).reset_index()
+        frame = self.frame.rename(columns=str)
+        name = frame.index.name or "index"
+        # A label or identity of the data may be called like the index.
+        frame = frame.rename_axis(f"row {name}" if name in frame else name).reset_index()
         records: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
         return records
 

@@ -23,7 +23,7 @@ SECTION = Section(
     ["Said."],
     [
         Table("scores", "Scores", FRAME, digits=1),
-        Table("curve", "Curve", pd.DataFrame({"y": [2]}, pd.Index([1], name="x")), svg="<svg/>"),
+        Table("curve", "Curve", pd.DataFrame({"x": [2]}, pd.Index([1], name="x")), svg="<svg/>"),
     ],
 )
 REPORT = Analysis("A <report>", ("400 rows",), (SECTION, Section("two", "Two", [], [])))
@@ -44,7 +44,7 @@ def test_json_contains_the_tables_by_name_in_full_precision():
             {"identity": "a & b", "n": 1000, "bpsn_auc": 0.8},
             {"identity": "cat", "n": 7, "bpsn_auc": None},
         ],
-        "curve": [{"x": 1, "y": 2}],
+        "curve": [{"row x": 1, "x": 2}],
     }
 
 
@@ -57,7 +57,7 @@ def test_page_has_every_section_with_its_colors_and_each_chart_with_its_table():
         'tabindex="0" role="region" aria-label="Scores"',
         '<td class="warm2">0.8</td>',
         '<tr><th scope="row">cat</th><td>7</td><td>-</td></tr>',
-        '<th scope="col">y</th>',
+        '<th scope="col">x</th>',
         "<figcaption>Curve</figcaption><svg/><details><summary>As a table</summary>",
     ):
         assert part in page
