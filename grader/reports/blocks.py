@@ -47,7 +47,8 @@ def written(name: object, value: Any, digits: int = 3) -> str:
 class Table:
     """A data frame with a caption and, for a chart, an inline SVG; `name` is the key in JSON.
 
-    Columns are formatted by their names. An earlier table sums up the values of a chart.
+    Columns are formatted by their names. If the axis of the columns has a name, they are labels or identities
+    of the data, which have no format of their own. An earlier table sums up the values of a chart.
     """
 
     name: str
@@ -58,6 +59,8 @@ class Table:
 
     def shown(self) -> pd.DataFrame:
         """Return the values as texts."""
+        if self.frame.columns.name is not None:
+            return self.frame.map(lambda each: written("", each, self.digits)).rename_axis(columns=None)
         texts = {name: [written(name, each, self.digits) for each in self.frame[name]] for name in self.frame}
         return pd.DataFrame(texts, self.frame.index).rename(columns=heading)
 
@@ -70,7 +73,7 @@ class Table:
     def records(self) -> list[dict[str, Any]]:
         """Return the frame as JSON data, in which None stands for no value."""
         frame = self.frame.rename(columns=str)
-        name = frame.index.name or "index"
+        name = str(frame.index.name or "index")
         # A label or identity of the data may be called like the index.
         frame = frame.rename_axis(f"row {name}" if name in frame else name).reset_index()
         records: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")

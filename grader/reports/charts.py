@@ -51,7 +51,7 @@ def curve_chart(name: str, of: str, curve: pd.DataFrame) -> Table:
 def rate_chart_of(caption: str, rates: pd.DataFrame) -> Table:
     """Return a bar chart like Figure 11, which shows the rate of each group for each label."""
     table = 100 * rates.pivot(index="label", columns="group", values="rate")
-    table = table.loc[rates["label"].unique(), rates["group"].unique()].rename_axis(columns=None)
+    table = table.loc[rates["label"].unique(), rates["group"].unique()]
     bars = [
         (label, [None if pd.isna(rate) else rate for rate in line])
         for label, *line in table.itertuples(name=None)

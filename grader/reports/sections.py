@@ -157,7 +157,7 @@ def labels_section(data: Data, predictions: Predictions) -> Section:
     tables, overall = label_tables(data, predictions), overall_aucs(data, predictions)
     blocks = [Table("overall_aucs", "Overall AUC", overall.to_frame(), digits=5)]
     for cell in CELLS:
-        matrix = tables[cell].unstack("label", sort=False).rename_axis(columns=None)
+        matrix = tables[cell].unstack("label", sort=False)
         blocks.append(Table(cell, heading(cell), matrix))
     texts = [] if isinstance(predictions, Mapping) or len(overall) == 1 else [ONE_PREDICTION]
     if unpredicted := [label for label in data.labels if label not in overall]:
@@ -168,7 +168,7 @@ def labels_section(data: Data, predictions: Predictions) -> Section:
 def association_section(data: Data, predictions: Models) -> Section:
     """Return correlations between identities and predictions, and mean predictions by class."""
     caption = "Correlations between identities (fractions) and predictions"
-    correlations = prediction_correlations(data, predictions).rename_axis(columns=None)
+    correlations = prediction_correlations(data, predictions)
     means = mean_scores(data, predictions).set_index("identity")
     blocks = [Table("correlations", caption, correlations), Table("means", "Mean predictions", means)]
     return Section("association", "Identities and predictions", (), blocks)
@@ -215,7 +215,7 @@ def _associations(data: Data) -> Section:
         "ppmi comments": ("PPMI (over comments)", ppmi(data, "comments")),
         "ppmi pairs": ("PPMI (over pairs of identity and label)", ppmi(data, "pairs")),
     }
-    blocks = [Table(name, title, each.rename_axis(columns=None)) for name, (title, each) in matrices.items()]
+    blocks = [Table(name, title, each) for name, (title, each) in matrices.items()]
     means = mean_labels(data).fillna({"identity": "all rows"}).set_index("identity")
     blocks.append(Table("mean_labels", "Mean labels", means))
     return Section("associations", "Identities and labels in the data", [ASSOCIATION_TEXT], blocks)
@@ -241,7 +241,7 @@ def _together(data: Data) -> Section:
     blocks = [
         Table("identities_per_row", per_row_caption, per_row.to_frame()),
         Table("mean_by_identity", caption, means),
-        Table("rows", "Rows that mention both", both),
+        Table("rows", "Rows that mention both", both.rename_axis(columns="identity")),
     ]
     blank = "count as not mentioned" if data.background == "all" else "are excluded"
     text = f"There are {data.size:,} rows. Blank identities {blank}."

@@ -37,6 +37,11 @@ def test_text_report_has_each_table_and_no_chart():
     ]
 
 
+def test_label_called_like_a_statistic_is_formatted_like_other_labels():
+    frame = pd.DataFrame({"rate": [2], "size": [1]}).rename_axis(columns="label")
+    assert Table("scores", "Scores", frame).shown().to_dict("records") == [{"rate": "2", "size": "1"}]
+
+
 def test_json_contains_the_tables_by_name_in_full_precision():
     assert REPORT.as_dict()["one"] == {
         "notes": ["Said."],
