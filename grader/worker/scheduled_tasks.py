@@ -18,9 +18,9 @@ from grader.services.site.log import Actor
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
+from grader.text import listed
 
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
-NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
 
@@ -79,11 +79,8 @@ def check_storage(database: Database, storage: Storage) -> None:
     storage.remove_abandoned()
     _, missing = blobs.check(database, storage)
     if missing:
-        logger.error(
-            "Alarm: %s rows refer to missing blobs, such as %s. Run `fairboard doctor` to list them.",
-            len(missing),
-            ", ".join(blob.row for blob in missing[:NAMED_ROWS]),
-        )
+        rows = listed([blob.row for blob in missing])
+        logger.error("Alarm: Blobs are missing for %s. Run `fairboard doctor` to list them.", rows)
     try:
         blobs.collect(database, storage)
     except SuspiciousStorage as error:

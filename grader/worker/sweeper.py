@@ -45,13 +45,11 @@ class Sweeper:
         self._database = Database(settings.database(), pool_size=1)
         self._turns: dict[BaseProcess, tuple[Lane, Any]] = {}
         self._look_at = {lane.name: time.monotonic() + lane.first_after_seconds for lane in lanes}
-        self._woken, self._wake = os.pipe()
         self._is_stopped = False
 
     def stop(self, *_: object) -> None:
-        """End `run` soon; safe in a signal handler."""
+        """End `run` within a second; safe in a signal handler."""
         self._is_stopped = True
-        os.write(self._wake, b".")
 
     def run(self) -> None:
         """Sweep until `stop` is called; running turns have a short time to end, and then are killed."""
@@ -140,10 +138,8 @@ class Sweeper:
         sys.exit(code)
 
     def _wait(self, seconds: float) -> None:
-        """Wait for the end of a turn, or until this process is stopped."""
-        for ready in connection.wait([self._woken, *(each.sentinel for each in self._turns)], seconds):
-            if ready == self._woken:
-                os.read(self._woken, 1)
+        """Wait for the end of a turn."""
+        connection.wait([each.sentinel for each in self._turns], seconds)
         for process in [each for each in self._turns if not each.is_alive()]:
             lane, subject = self._turns.pop(process)
             code = process.exitcode or 0

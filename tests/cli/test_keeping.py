@@ -271,7 +271,7 @@ def test_the_daily_run_deletes_orphans_and_reports_rows_without_a_blob(service, 
     service.storage.delete(gone.sha256)
     check_storage(service.database, service.storage)
     assert not service.storage.exists(orphan)
-    assert f"Alarm: 1 rows refer to missing blobs, such as submission {gone.id}." in caplog.text
+    assert f"Alarm: Blobs are missing for submission {gone.id}." in caplog.text
 
 
 def test_the_build_is_that_of_the_checkout_or_of_the_package(run, monkeypatch, tmp_path):
