@@ -80,8 +80,7 @@ def register() -> None:
     package = ModuleType("mlebench")
     package.get_logger = logging.getLogger  # type: ignore[attr-defined]
     bars = ModuleType("tqdm")
-    bars.tqdm = lambda rows=(), *_, **__: rows  # type: ignore[attr-defined]
-    bars.trange = lambda *numbers, **_: range(*numbers)  # type: ignore[attr-defined]
+    vars(bars).update(tqdm=lambda rows=(), *_, **__: rows, trange=lambda *numbers, **_: range(*numbers))
     sys.modules |= {
         **dict.fromkeys(("tqdm", "tqdm.auto", "tqdm.notebook"), bars),
         "kaggle_metric_utilities": module,
