@@ -1,6 +1,6 @@
 """Setup of a competition (page and API): settings in sections, figures, metric.py."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
@@ -68,16 +68,6 @@ class CompetitionSettingsRequest(SettingsSent):
     model_config = ConfigDict(title="SettingsRequest")
 
     confirm: Text = ""
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """All settings, with defaults for those missing from the request."""
-        return {name: value for name, value in self if name != FIELD}
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        """The settings in the request."""
-        return {name: value for name, value in self.values.items() if name in self.model_fields_set}
 
     @staticmethod
     def of_form(act: Act) -> dict[str, Any]:
@@ -218,7 +208,7 @@ def replace_settings(act: Act, sent: CompetitionSettingsRequest) -> SettingsChan
     A date of a published competition that has passed or is less than a day away must be confirmed.
     If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
     """
-    return _change(act, sent.values)
+    return _change(act, sent, CompetitionSettings.model_fields)
 
 
 def _saved(changed: SettingsChanged, slug: str) -> tuple[str, str]:
@@ -243,12 +233,13 @@ def change_settings(act: Act, sent: CompetitionSettingsRequest) -> SettingsChang
     A date of a published competition that has passed or is less than a day away must be confirmed.
     If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
     """
-    return _change(act, sent.changes)
+    return _change(act, sent, sent.model_fields_set)
 
 
-def _change(act: Act, changes: Mapping[str, Any]) -> SettingsChanged:
-    """Change settings; check a draft's newest solution again if its metric settings changed."""
+def _change(act: Act, sent: CompetitionSettings, names: Collection[str]) -> SettingsChanged:
+    """Change the named settings; check a draft's newest solution again if its metric settings changed."""
     competition, job = act.competition, None
+    changes = {name: getattr(sent, name) for name in CompetitionSettings.model_fields if name in names}
     changed = rows.change_settings(act, changes=changes)
     if doubtful := settings_warnings.to_confirm(competition, changed, act.now):
         names = sorted({name for fault in doubtful for name in fault.names})

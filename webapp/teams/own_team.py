@@ -18,7 +18,7 @@ from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import team_results
 from grader.services.leaderboards.score_history import unranked
 from grader.services.submissions import selections
-from grader.services.teams import divisions, invitations, limits, mergers, participations, rosters, teams
+from grader.services.teams import divisions, invitations, limits, mergers, rosters, teams
 from grader.services.teams.mergers import Sum
 from grader.services.teams.waiting import Waiting
 from grader.text import counted
@@ -126,7 +126,6 @@ def team(ask: Ask) -> EntryAndTeam:
     choice = selections.would_count(session, competition=competition, team=own, now=now) if own else None
     ask.shown |= {
         "own": own,
-        "is_entry_open": participations.is_entry_open(competition, now),
         "can_grow": rosters.can_change(competition, now),
         "is_running": rosters.is_running(competition, now),
         "max_used": mergers.max_used_by_now(competition, now),
