@@ -121,15 +121,16 @@ def _copy_out(connection: Connection, source: Table, objects: Storage, present: 
     copy = TableCopy(source.columns.keys())
     columns = [cast(each, Text) if isinstance(each.type, JSON) else each for each in source.columns]
     query = select(*columns).order_by(*source.primary_key).execution_options(yield_per=PART_ROWS)
-    for rows in connection.execute(query).partitions():
-        content = json.dumps(list(map(list, rows)), ensure_ascii=False, default=_plain)
-        part = gzip.compress(content.encode(), 1, mtime=0)
-        sha256 = hashlib.sha256(part).hexdigest()
-        copy.row_count += len(rows)
-        copy.parts[sha256] = len(part)
-        if sha256 not in present:
-            objects.put(part)
-            reach("backup.after_object")
+    with connection.execute(query) as result:  # an error leaves no cursor open
+        for rows in result.partitions():
+            content = json.dumps(list(map(list, rows)), ensure_ascii=False, default=_plain)
+            part = gzip.compress(content.encode(), 1, mtime=0)
+            sha256 = hashlib.sha256(part).hexdigest()
+            copy.row_count += len(rows)
+            copy.parts[sha256] = len(part)
+            if sha256 not in present:
+                objects.put(part)
+                reach("backup.after_object")
     return copy
 
 
