@@ -10,7 +10,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.built_in import (
+from fairboard.interface import (
+    ColumnKind,
+    Columns,
+    ColumnSpec,
+    Direction,
+    FloatArray,
+    Options,
+    TermSpec,
+    UnsuitablePredictions,
+)
+from fairboard.metric_bases import (
     CLASSES,
     PREDICTION,
     TARGET,
@@ -22,16 +32,6 @@ from fairboard.built_in import (
     ratio,
     require_classes,
     values_of,
-)
-from fairboard.interface import (
-    ColumnKind,
-    Columns,
-    ColumnSpec,
-    Direction,
-    FloatArray,
-    Options,
-    TermSpec,
-    UnsuitablePredictions,
 )
 from fairboard.regression import squared_errors
 

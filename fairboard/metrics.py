@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.prepared import as_objects, as_vector, is_table, refuse_where
-from fairboard.built_in import DEFAULTS, PREDICTION, TARGET, BuiltIn, encoding_of, values_of
 from fairboard.classification import CLASSIFICATION, LOG_LOSS
 from fairboard.groups import GroupedMetric, GroupRules
 from fairboard.interface import (
@@ -27,6 +26,7 @@ from fairboard.interface import (
     TermSpec,
     UnsuitableTruth,
 )
+from fairboard.metric_bases import DEFAULTS, PREDICTION, TARGET, BuiltIn, encoding_of, values_of
 from fairboard.ranking import RANKING, ROC_AUC
 from fairboard.regression import REGRESSION, RMSE
 

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.built_in import NUMBERS, PREDICTION, TARGET, BuiltIn, RowMetric, problem
 from fairboard.classification import FROM_0_TO_1, not_binary
 from fairboard.interface import (
     ColumnKind,
@@ -20,6 +19,7 @@ from fairboard.interface import (
     Options,
     PreparedRows,
 )
+from fairboard.metric_bases import NUMBERS, PREDICTION, TARGET, BuiltIn, RowMetric, problem
 from fairboard.ranks import RankArray, dense_ranks
 from fairboard.regression import constant
 from fairboard.row_statistics import exact_sum

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.built_in import PREDICTION, TARGET, BuiltIn, RowMetric, problem
 from fairboard.interface import LARGEST, ColumnKind, ColumnSpec, Direction, FloatArray
+from fairboard.metric_bases import PREDICTION, TARGET, BuiltIn, RowMetric, problem
 from fairboard.row_statistics import deviations
 
 

@@ -9,7 +9,6 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.built_in import values_of
 from fairboard.groups import LEAST_ROWS, OTHER, Group, GroupedMetric, GroupRules
 from fairboard.interface import (
     ColumnKind,
@@ -21,6 +20,7 @@ from fairboard.interface import (
     UnsuitableTruth,
     remarks_on,
 )
+from fairboard.metric_bases import values_of
 from fairboard.metrics import classes_of
 from grader.files import (
     ColumnRole,

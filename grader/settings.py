@@ -1,4 +1,4 @@
-"""Installation settings (FAIRBOARD_* variables): names, defaults, help, secrets.
+"""Installation settings (FAIRBOARD_* variables): names, defaults, help, secrets, derived times and leases.
 
 `FAIRBOARD_X_FILE=/path` reads the value of X from a file, for secrets that should not appear in the
 environment.

@@ -26,7 +26,7 @@ error. It is 3 if the site denies a request, 4 if a submission is not scored in 
 unreachable. It is 6 if a value misses a limit of `score --require`.
 """
 
-_TEAM, _DESK = "client.participant", "organize.commands"
+_TEAM, _DESK = "client.participant", "organize.groups"
 SECTIONS = {
     "Local files, without a server": {
         "score": CliEntry("metric.score", "Score a file of predictions.", "cli"),
@@ -59,7 +59,7 @@ SECTIONS = {
         "rescore": CliEntry("organize.rescoring", "Rescore all submissions with a new solution.", "client"),
         "user": CliEntry(_DESK, "Create and list accounts, invitations and reset links.", "client"),
         "token": CliEntry(_DESK, "Create, list and revoke API tokens.", "client"),
-        "api": CliEntry("organize.calls", "Send any API request.", "client"),
+        "api": CliEntry("organize.call_table", "Send any API request.", "client"),
     },
     "Database and storage": {
         "migrate": CliEntry("service", "Upgrade the database schema to the installed version."),

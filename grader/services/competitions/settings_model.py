@@ -1,7 +1,7 @@
-"""Competition settings: types, defaults, limits; settings.toml contains their keys and texts.
+"""Competition settings: types, defaults, limits; settings_texts.toml contains their keys and texts.
 
 The service, the form, the TOML file and docs/competition-settings.md are derived from this model. Its fields
-are in the order of competition files; settings.toml is in the order of the setup page.
+are in the order of competition files; settings_texts.toml is in the order of the setup page.
 """
 
 import re
@@ -308,7 +308,7 @@ def _setting(name: str) -> Setting:
     return setting
 
 
-_TEXTS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text("utf-8"))
+_TEXTS = tomllib.loads(Path(__file__).with_name("settings_texts.toml").read_text("utf-8"))
 _DECLARED: Mapping[str, dict[str, Any]] = {
     name: setting
     for section in _TEXTS.values()

@@ -1,4 +1,4 @@
-"""Reasons to reject an upload: phase, pause, entry, disqualification, repetition, limits.
+"""Reasons to reject an upload: phase, pause, entry, disqualification, repetition, and `teams.limits`.
 
 These functions read no data: they decide from a given situation. Therefore, the Submissions page, the
 forecast before a file is stored, and the acceptance under the competition's lock always agree.

@@ -1,4 +1,4 @@
-"""Submission limits of a team: daily, total, pending, and rejected per hour.
+"""Submission limits of a team, and their refusals: daily, total, pending, and rejected per hour.
 
 A submission uses a slot of the UTC day of its acceptance while it is pending or scored. A rejected or failed
 submission releases its slot. Grants raise the limits. All counting is done under the competition's lock.

@@ -10,7 +10,7 @@ import click
 from grader.cli.client.connection import organizers
 from grader.cli.group import CliEntry, CommandGroup
 from grader.cli.organize import setup
-from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZE, ORGANIZERS, TOKENS
+from grader.cli.organize.call_table import ACCOUNTS, CALLS, ORGANIZE, ORGANIZERS, TOKENS
 from grader.cli.output import CommandOutput
 from grader.client import Client
 from grader.client.organizer import quoted
