@@ -158,7 +158,7 @@ def next_stage(act: Act, *, slug: str = "", stage_name: str = "", with_data: boo
     session, source = act.session, act.competition
     if source.state is CompetitionState.DRAFT:
         raise InvalidCompetition([Fault("Publish this competition before you create its next stage.")])
-    if source.next_stage_id is not None:
+    if session.scalar(select(Competition.id).where(Competition.previous_stage_id == source.id)) is not None:
         raise InvalidCompetition([Fault("This competition already has a next stage.")])
     number = len(lookup.stages(session, competition=source)) + 1
     slug = slug or proposed_slug(session, title=f"{source.slug[:30]}-stage-{number}")
