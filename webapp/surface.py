@@ -24,7 +24,7 @@ from grader.models import Competition, Role, User
 from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.identity.api_tokens import Scope
-from webapp.competitions.views import CompetitionView
+from webapp.competitions.competition_view import CompetitionView
 from webapp.http import api
 from webapp.http.api import body_of, operation, strict_query, validated
 from webapp.http.confirmation import Unconfirmed, wants_to_change

@@ -15,7 +15,7 @@ from grader.services.rescoring import preparation
 from grader.services.solutions import publication
 from grader.services.submissions import selections
 from grader.text import counted
-from webapp.competitions.views import CompetitionView
+from webapp.competitions.competition_view import CompetitionView
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Answer, Confirmation, Moment
 from webapp.http.organizer_operations import ConfirmedReason, Extension

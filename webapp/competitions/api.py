@@ -13,7 +13,7 @@ from grader.services.identity.api_tokens import Scope
 from grader.services.site.paging import slice_of_list
 from grader.visibility import Anonymity, Feedback, Phase
 from webapp.competitions.announcements import AnnouncementLine
-from webapp.competitions.views import CompetitionView
+from webapp.competitions.competition_view import CompetitionView
 from webapp.http import lookups
 from webapp.http.api import ending
 from webapp.http.context import competition_of, may_read, reading

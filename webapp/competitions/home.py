@@ -17,7 +17,7 @@ from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
 from grader.text import counted
 from grader.visibility import Phase, Viewer, visible_fields
-from webapp.competitions.views import CompetitionView
+from webapp.competitions.competition_view import CompetitionView
 from webapp.http import lookups
 
 # For each refusal of an entry that leads to the entry page: the button.

@@ -20,7 +20,7 @@ from grader.services.solutions import intake
 from grader.services.teams import rosters
 from grader.services.teams.waiting import Waiting
 from webapp.competitions import home, prose
-from webapp.competitions.views import CompetitionView, Deadline
+from webapp.competitions.competition_view import CompetitionView, Deadline
 from webapp.http import lookups
 from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in

@@ -13,9 +13,9 @@ from grader.services.submissions import benchmark_entries
 from grader.visibility import Visibility
 from webapp.competitions import checklist, prose
 from webapp.competitions.checklist import Publication
+from webapp.competitions.competition_view import CompetitionView
 from webapp.competitions.creating import Draft, created
 from webapp.competitions.setup import organized_settings
-from webapp.competitions.views import CompetitionView
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Confirmation, Sent, Text
 from webapp.http.organizer_operations import DESK, ConfirmedReason, Reasoned

@@ -10,7 +10,7 @@ from grader.models import Competition, Split
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site.paging import page_of_list
 from grader.services.teams import participations, rosters
-from webapp.competitions.views import CompetitionView
+from webapp.competitions.competition_view import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of
 from webapp.kaggle_protocol.protocol import Fields, next_token, page_address, read, time_text

@@ -24,13 +24,13 @@ from grader.services.rescoring import publication
 from grader.services.site.paging import PAGE_SIZE
 from grader.services.teams import rosters
 from grader.visibility import Phase
-from webapp.competitions.views import CompetitionView
+from webapp.competitions.competition_view import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.responses import conditional
 from webapp.http.site import current_site
-from webapp.leaderboards import answers, views
-from webapp.leaderboards.answers import (
+from webapp.leaderboards import api_models, rows_csv_and_charts
+from webapp.leaderboards.api_models import (
     BoardPage,
     BoardQuery,
     CountedSubmission,
@@ -38,7 +38,7 @@ from webapp.leaderboards.answers import (
     OwnResults,
     RescoredLine,
 )
-from webapp.leaderboards.views import Bars, board_csv, columns, term_texts
+from webapp.leaderboards.rows_csv_and_charts import Bars, board_csv, columns, term_texts
 from webapp.surface import Access, Ask, Surface, query_of
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
@@ -57,7 +57,7 @@ def leaderboard(ask: Ask, query: BoardQuery) -> BoardPage:
     if board.page < board.page_count:
         kept: dict[str, Any] = {name: request.args[name] for name in request.args if name != "page"}
         following = url_for("api.leaderboard", slug=ask.competition.slug, **kept, page=board.page + 1)
-    return answers.board_page(board, page_size=query.page_size, next_page=following)
+    return api_models.board_page(board, page_size=query.page_size, next_page=following)
 
 
 @LEADERBOARDS.read(
@@ -87,7 +87,7 @@ def counted(ask: Ask, submission_id: int) -> CountedSubmission:
             "private": found.results.get(Split.PRIVATE),
             "public": found.results.get(Split.PUBLIC),
         }
-    return answers.counted_submission(found)
+    return api_models.counted_submission(found)
 
 
 @replace(LEADERBOARDS, role=Access.USER).read("/results", OwnResults)
@@ -165,7 +165,7 @@ def _board_page(slug: str, split: Split) -> str:
         wanted = query_of(BoardQuery).asked()
         board = _board(session, competition, split, wanted, now, team=team)
         steps = _steps(session, competition, board, own_id, now) if board.is_start else None
-        has_cloud = board.is_start and views.has_frontier(board)
+        has_cloud = board.is_start and rows_csv_and_charts.has_frontier(board)
         cloud = _frontier(session, competition, board, own_id, now) if has_cloud else None
         stage = phases.stage(competition, now)
         pending_count = 0
@@ -223,7 +223,7 @@ def _steps(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> dict[str, Any] | None:
     """Return the step chart of a public leaderboard; viewers whose team is not among its teams share one."""
-    top = views.top(board, own_team_id=own_team_id)
+    top = rows_csv_and_charts.top(board, own_team_id=own_team_id)
     if board.split is Split.PRIVATE or not top:
         return None
     ids, keep = [row.team_id for row in top], lookups.keep(competition, now)
@@ -232,7 +232,7 @@ def _steps(
 
     def draw() -> dict[str, Any] | None:
         histories = score_history.of_teams(session, competition=competition, team_ids=ids)
-        return views.steps(top, histories, board, own_team_id=own_id, end=end)
+        return rows_csv_and_charts.steps(top, histories, board, own_team_id=own_id, end=end)
 
     return keep(("steps", *ids, own_id), draw)
 
@@ -247,7 +247,7 @@ def _frontier(
 
     def plotted() -> tuple[list[TermPoint], Cloud | None]:
         points = score_history.terms_of_board(session, competition=competition, split=split)
-        return points, views.plotted(points, lookup.live(competition))
+        return points, rows_csv_and_charts.plotted(points, lookup.live(competition))
 
     points, cloud = current_site().charts.get((competition.id, split, version), plotted)
     if cloud is None:
@@ -264,7 +264,7 @@ def _frontier(
             viewer=lookups.viewer(),
             own_team_id=own_id,
         )
-        return views.frontier(cloud, named, names, own=own)
+        return rows_csv_and_charts.frontier(cloud, named, names, own=own)
 
     return keep(("frontier", split, version, own_id), draw)
 

@@ -29,8 +29,8 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation, Sent, Text
 from webapp.http.organizer_operations import Job, Started
 from webapp.http.site import current_site
-from webapp.rescoring import answers
-from webapp.rescoring.answers import (
+from webapp.rescoring import api_models
+from webapp.rescoring.api_models import (
     DifferenceAnswer,
     MetricInUse,
     PublicationRequest,
@@ -72,7 +72,7 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
         "checks": checks,
         "settings_check": job,
         "is_checking": job is not None and not job.is_final,
-        "settings_changes": job and answers.changed(lookup.live(competition), asked_settings(job).rules),
+        "settings_changes": job and api_models.changed(lookup.live(competition), asked_settings(job).rules),
         "chosen": request.values.get("solution", type=int) or (checks[0].id if checks else None),
     }
 
@@ -136,19 +136,22 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
     if ask.is_page:
         is_preparing = version.state is ScoringVersionState.PREPARING
         versions = difference.versions_of(session, competition=competition, version=version)
+        notice = api_models.suggested_notice(version, competition.full_title)
         ask.shown |= {
-            "progress": answers.progress_sentence(progress),
+            "progress": api_models.progress_sentence(progress),
             "effect": None,
             "readers": publication.count_readers(session, competition=competition),
-            "settings": answers.changed(versions.before, Rules.of(versions.after)) if versions else [],
+            "settings": api_models.changed(versions.before, Rules.of(versions.after)) if versions else [],
             "has_identities": Rules.of(version).metric.takes_identities,
-            "form": request.form
-            or {"notice": answers.suggested_notice(version, competition.full_title) if is_preparing else ""},
+            "form": request.form or {"notice": notice if is_preparing else ""},
         }
         if versions and (progress.is_final or not is_preparing):
             found = _preview(session, competition, versions, competition.act_number)
-            ask.shown |= {"effect": answers.difference(found, table=""), **answers.difference_tables(found)}
-    return answers.details(version, progress)
+            ask.shown |= {
+                "effect": api_models.difference(found, table=""),
+                **api_models.difference_tables(found),
+            }
+    return api_models.details(version, progress)
 
 
 @RESCORING.read("/<int:number>/difference", DifferenceAnswer)
@@ -156,7 +159,7 @@ def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
     """Return the changes that a version makes to the leaderboards, before and after its publication."""
     versions = _compared(ask, number)
     found = _preview(ask.session, ask.competition, versions, ask.competition.act_number)
-    return answers.difference(
+    return api_models.difference(
         found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number)
     )
 
@@ -311,7 +314,7 @@ def _switch(
             ),
             act.session,
         )
-    return answers.details(version, preparation.progress(act.session, version=version))
+    return api_models.details(version, preparation.progress(act.session, version=version))
 
 
 @RESCORING.act(

@@ -18,9 +18,9 @@ from webapp.http import lookups
 from webapp.http.fields import Number, Sent
 from webapp.presentation.formats import column_name, number
 from webapp.presentation.terms import IDENTITY_TERMS
-from webapp.submissions.answers import ComparisonRequest, SplitDifference, SubmissionComparison
+from webapp.submissions.api_models import ComparisonRequest, SplitDifference, SubmissionComparison
+from webapp.submissions.figures_and_waterfall import SHORT
 from webapp.submissions.submission_list import OWN
-from webapp.submissions.views import SHORT
 from webapp.surface import Ask
 
 

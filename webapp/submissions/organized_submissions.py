@@ -14,7 +14,7 @@ from webapp.http.api import ending
 from webapp.http.fields import Answer, Number, PageSize, Score, Sent
 from webapp.http.organizer_operations import Searched
 from webapp.http.site import current_site
-from webapp.submissions.answers import SubmissionLine
+from webapp.submissions.api_models import SubmissionLine
 from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint(

@@ -15,8 +15,8 @@ from grader.services.teams import limits
 from grader.visibility import Field, Viewer, visible_fields
 from webapp.http import lookups, responses
 from webapp.http.context import competition_of
-from webapp.submissions import answers, views
-from webapp.submissions.answers import (
+from webapp.submissions import api_models, figures_and_waterfall
+from webapp.submissions.api_models import (
     EditRequest,
     Losses,
     ReceiptQuery,
@@ -24,13 +24,13 @@ from webapp.submissions.answers import (
     SelectRequest,
     SubmissionDetails,
 )
-from webapp.submissions.views import WaterfallView
+from webapp.submissions.figures_and_waterfall import WaterfallView
 from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
-blueprint.add_app_template_filter(views.shown_terms)
-blueprint.add_app_template_filter(views.weakest_first)
-blueprint.add_app_template_filter(views.weakest)
+blueprint.add_app_template_filter(figures_and_waterfall.shown_terms)
+blueprint.add_app_template_filter(figures_and_waterfall.weakest_first)
+blueprint.add_app_template_filter(figures_and_waterfall.weakest)
 TAG = "submissions"
 
 
@@ -69,7 +69,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "is_organizers": is_organizers,
         "is_final": submission.status is not SubmissionStatus.PENDING,
         "is_selectable": selections.is_selectable(submission),
-        "figures": views.figures(summary),
+        "figures": figures_and_waterfall.figures(summary),
         "compares_with": before if summary.is_entry else best or before,
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
         "metric_log": jobs.metric_log(session, submission) if is_organizers else "",
@@ -95,7 +95,7 @@ def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
         ask.state = scoring_queue.is_being_scored(ask.session, submission=found.submission)
     summary = _summary(ask, found)
     ask.shown |= {"found": found, "summary": summary}
-    return answers.details(found.submission, summary)
+    return api_models.details(found.submission, summary)
 
 
 def _summary(ask: Ask, found: Opened) -> submission_results.Overview:
@@ -151,7 +151,7 @@ def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
     """Select or deselect a submission for the private leaderboard."""
     own = selections.select(act, submission_id=submission_id, is_selected=sent.selected)
     choice = selections.would_count(act.session, competition=act.competition, team=own.team, now=act.now)
-    return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
+    return Selected(id=own.id, is_selected=own.is_selected, selection=api_models.selection(choice))
 
 
 @ONE.read("/submissions/<int:submission_id>/file", None, endpoint="file", file=responses.BINARY)

@@ -20,10 +20,10 @@ from webapp.competitions.pages import first_lines
 from webapp.http.api import ending
 from webapp.http.context import situation_in
 from webapp.http.fields import Asked
-from webapp.submissions import answers
-from webapp.submissions.answers import SubmissionLine, SubmissionList
+from webapp.submissions import api_models
+from webapp.submissions.api_models import SubmissionLine, SubmissionList
+from webapp.submissions.figures_and_waterfall import REASONS
 from webapp.submissions.pages import TAG, blueprint
-from webapp.submissions.views import REASONS
 from webapp.surface import Access, Ask, Surface
 
 __all__ = ["blueprint"]
@@ -85,7 +85,7 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     return SubmissionList.of(
         found,
         submissions=[SubmissionLine.of(each, public_score=known[each.id].score) for each in found.rows],
-        selection=answers.selection(choice) if choice else None,
+        selection=api_models.selection(choice) if choice else None,
         limits=state.allowance,
         **ending(found),
     )

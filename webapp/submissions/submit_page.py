@@ -18,7 +18,7 @@ from webapp.http.api import operation
 from webapp.http.context import competition_of, reading, situation_in, writing
 from webapp.http.fields import FileForm
 from webapp.submissions import submission_list, uploads
-from webapp.submissions.answers import Accepted, Checked, DescribeRequest, SubmissionForm
+from webapp.submissions.api_models import Accepted, Checked, DescribeRequest, SubmissionForm
 from webapp.submissions.pages import ONE, TAG, blueprint, submission
 from webapp.submissions.uploads import Upload
 from webapp.surface import after_commit

@@ -24,7 +24,7 @@ from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Moment, Number, PageSize, Sent, Text
 from webapp.http.organizer_operations import ConfirmedReason, Extension, Reasoned, Searched
 from webapp.http.site import site_link
-from webapp.submissions.answers import Limits
+from webapp.submissions.api_models import Limits
 from webapp.surface import Ask, Surface
 from webapp.teams.own_team import Divided
 

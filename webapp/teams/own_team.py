@@ -27,7 +27,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Confirmation, Sent, Text
 from webapp.http.site import site_link
-from webapp.submissions.answers import Limits, Selection, selection
+from webapp.submissions.api_models import Limits, Selection, selection
 from webapp.surface import Access, Ask, Surface
 from webapp.teams.entry import Entry
 

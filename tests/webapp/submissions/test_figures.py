@@ -17,7 +17,13 @@ from fairboard.losses import term_costs
 from grader.models import Split
 from grader.ranking.order import SCALE, TeamEntry, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
-from webapp.submissions.views import WaterfallView, figures, shown_terms, weakest, weakest_first
+from webapp.submissions.figures_and_waterfall import (
+    WaterfallView,
+    figures,
+    shown_terms,
+    weakest,
+    weakest_first,
+)
 
 METRIC = BiasMetric((), MetricSettings())
 TERMS = {"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93}

@@ -12,7 +12,7 @@ from grader.services.leaderboards.team_results import ResultLine
 from grader.services.site.paging import PAGE_SIZE
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sized, Text
 from webapp.presentation.terms import TERMS
-from webapp.submissions.answers import split_score
+from webapp.submissions.api_models import split_score
 
 
 class BoardQuery(Sized):
