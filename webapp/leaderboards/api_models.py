@@ -1,6 +1,7 @@
 """API models for leaderboards and competing submissions."""
 
 from typing import Annotated, Any, Literal
+from unicodedata import normalize
 
 from pydantic import Field
 
@@ -47,7 +48,7 @@ class BoardQuery(Sized):
             page_size=page_size,
             sort=self.sort,
             descending=None if self.order is None else self.order == "desc",
-            search=self.q.strip(),
+            search=normalize("NFKC", self.q.strip()),  # as names are
             division=self.division or None,
             board=self.board,
         )

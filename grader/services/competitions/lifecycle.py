@@ -1,4 +1,4 @@
-"""Publication, pauses and archiving of competitions; missing items of a draft.
+"""Publication, pauses and archiving of competitions; what prevents a publication (see `settings_problems`).
 
 The phases scheduled, open and closed depend only on the time. For the reveal, see `closing`. During a pause,
 all pages stay available, accepted submissions are scored, and selections can be changed.

@@ -1,4 +1,4 @@
-"""Validation of settings: values, date order, conflicts."""
+"""Rules for settings, checked when they are saved and published: values, date order, conflicts."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime

@@ -83,7 +83,7 @@ def test_only_exact_scores_have_a_standard_error(arena):
 
 
 def test_a_search_finds_teams_and_keeps_their_ranks(arena, crowd):
-    found = _json(arena, f"{API}?q=tEAM 5").json
+    found = _json(arena, f"{API}?q=\N{FULLWIDTH LATIN SMALL LETTER T}EAM 5").json
     assert [(row["rank"], row["team"]) for row in found["rows"]] == [
         (6, "Team 5"),
         *((51 + number, f"Team 5{number}") for number in range(9)),
