@@ -148,9 +148,9 @@ def _log_losses(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[Floa
     return (_loss(np.where(truth == 1, predictions, 1 - predictions)),)
 
 
-def _loss(given_truth: FloatArray) -> FloatArray:
+def _loss(probabilities: FloatArray) -> FloatArray:
     """Return the negative logarithms of the probabilities of the truth, of at least 2.2e-16."""
-    return np.asarray(-np.log(np.clip(given_truth, SMALLEST, 1 - SMALLEST)))
+    return np.asarray(-np.log(np.clip(probabilities, SMALLEST, 1 - SMALLEST)))
 
 
 def not_binary(truth: NDArray[Any]) -> list[str]:

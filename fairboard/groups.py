@@ -232,12 +232,12 @@ def weakest_group(
         return None
     pairs = sum(math.comb(len(groups), 2) for groups in named.values())
     quantile = NormalDist().inv_cdf(1 - _CHANCE / pairs / 2)
-    found = list[WeakestGroup]()
+    candidates = list[WeakestGroup]()
     for column, groups in named.items():
         best = max(sign * each.value for each in groups.values())
         surely = max(groups.values(), key=lambda each: sign * each.value - quantile * each.standard_error)
         for name, each in groups.items():
             behind = sign * (surely.value - each.value)
             if behind > quantile * math.hypot(surely.standard_error, each.standard_error):
-                found.append(WeakestGroup(column, name, each.value, best - sign * each.value))
-    return min(found, key=lambda each: (-each.distance, each.column, each.name), default=None)
+                candidates.append(WeakestGroup(column, name, each.value, best - sign * each.value))
+    return min(candidates, key=lambda each: (-each.distance, each.column, each.name), default=None)

@@ -165,13 +165,13 @@ def score(
     """
     targets: Any = y_true
     columns = tuple(targets.keys()) if is_table(y_true) else ()
-    given = dict({} if groups is None else groups)
+    group_columns = dict({} if groups is None else groups)
     named: dict[str, NDArray[Any]]
     if name == BiasMetric.name:
-        scored: Metric = BiasMetric(tuple(given), settings or MetricSettings())
-        named = {identity_column(each): as_vector(each, values) for each, values in given.items()}
+        scored: Metric = BiasMetric(tuple(group_columns), settings or MetricSettings())
+        named = {identity_column(each): as_vector(each, values) for each, values in group_columns.items()}
     else:
-        named = {each: _group_names(values) for each, values in given.items()}
+        named = {each: _group_names(values) for each, values in group_columns.items()}
         about = metric(name, Options(columns, classes=("0", "1"))).describe()
         kind = about.truth[0].kind
         if classes is None and kind is not ColumnKind.NUMBER:

@@ -63,8 +63,8 @@ def bias_bootstrap(
     --------
     >>> from fairboard import bias_bootstrap
     >>> cat = {"cat": [1, 1, 1, 1, 0, 0, 0, 0]}
-    >>> found = bias_bootstrap([1, 0, 1, 0] * 2, [0.9, 0.3, 0.4, 0.6, 0.8, 0.2, 0.7, 0.1], cat, samples=100)
-    >>> float(found.loc[("cat", "subgroup_auc"), "value"])
+    >>> table = bias_bootstrap([1, 0, 1, 0] * 2, [0.9, 0.3, 0.4, 0.6, 0.8, 0.2, 0.7, 0.1], cat, samples=100)
+    >>> float(table.loc[("cat", "subgroup_auc"), "value"])
     0.75
     """
     import pandas as pd

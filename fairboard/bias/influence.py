@@ -27,16 +27,16 @@ def influences(
     derivative, or compares a set of fewer than 2 rows. The score is missing if a term with a nonzero weight
     is.
     """
-    found = dict[str, FloatArray]()
+    by_name = dict[str, FloatArray]()
     for name, parts in _parts(split, values, settings).items():
         total = np.zeros(split.rows)
         if parts and all(_add(total, ranks, *part) for part in parts):
-            found[name] = total
+            by_name[name] = total
     weights = {name: weight for name, weight in settings.weights.as_dict().items() if weight}
-    if weights.keys() <= found.keys():
-        scaled = (weight / sum(weights.values()) * found[name] for name, weight in weights.items())
-        found["score"] = np.sum([*scaled], axis=0)
-    return found
+    if weights.keys() <= by_name.keys():
+        scaled = (weight / sum(weights.values()) * by_name[name] for name, weight in weights.items())
+        by_name["score"] = np.sum([*scaled], axis=0)
+    return by_name
 
 
 Part = tuple[IndexArray, IndexArray, float, float]  # positive and negative rows, their AUC, its derivative

@@ -70,8 +70,8 @@ def labeled(drawn: Cloud, own: int | None = None) -> list[int]:
     """Return the indices of the labeled spots: the viewer's team, the Pareto front and the first ranks."""
     best = list(drawn.best[: LABELLED - 1])
     first = [place for place in range(min(FIRST, len(drawn.spots))) if place not in best]
-    found = best + first[: max(0, FIRST - len(best))]
-    return found if own is None or own in found else [own, *found]
+    indices = best + first[: max(0, FIRST - len(best))]
+    return indices if own is None or own in indices else [own, *indices]
 
 
 def frontier_chart(drawn: Cloud, *, names: Mapping[int, str], own: int | None) -> tuple[str, str]:

@@ -71,8 +71,8 @@ class Demo:
         if not path.exists():
             path.touch(mode=0o600)
             path.write_text(json.dumps(_make_accounts(self.settings), indent=1))
-        found: dict[str, dict[str, str]] = json.loads(path.read_text())
-        return found
+        credentials: dict[str, dict[str, str]] = json.loads(path.read_text())
+        return credentials
 
     def client(self, name: str = ORGANIZER) -> Client:
         """Return a client for the competition with the token of an account."""
@@ -208,8 +208,8 @@ def _make_accounts(settings: Settings) -> dict[str, dict[str, str]]:
         with database.write() as session:
             now = db.now(session)
             password = accounts.new_password()
-            given: dict[str, Any] = {"name": name, "password": password, "is_admin": name == ORGANIZER}
-            user = accounts.sign_up(session, **given, passwords=passwords, now=now)
+            account: dict[str, Any] = {"name": name, "password": password, "is_admin": name == ORGANIZER}
+            user = accounts.sign_up(session, **account, passwords=passwords, now=now)
             _, token = api_tokens.create(session, user=user, name="demo", now=now)
         made[name] = {"password": password, "token": token}
     database.dispose()

@@ -151,7 +151,7 @@ def _sampled(
     rows = 0
     for block in blocks:
         known = known or set(sample[: MOST_CELLS // max(1, block.shape[1])])
-        id_column = id_column or _found_id(block, known)
+        id_column = id_column or _id_column(block, known)
         ids = _ids(block[id_column], known) if id_column in block else [""] * len(block)
         part = block.assign(**{ORDER: range(rows, rows + len(block))}).set_axis(ids)
         yield block, part[part.index.isin(known)]
@@ -163,7 +163,7 @@ def _ids(column: "pd.Series[Any]", known: set[str]) -> list[str]:
     return [text if text in known else text.partition(".")[0] for text in column.str.strip()]
 
 
-def _found_id(block: pd.DataFrame, known: set[str]) -> str | None:
+def _id_column(block: pd.DataFrame, known: set[str]) -> str | None:
     """Return the column with the most ids, unless it repeats a few of them."""
     best, most = None, LEAST_ROWS - 1
     for name in map(str, block):

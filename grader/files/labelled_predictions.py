@@ -53,12 +53,12 @@ def read_label_predictions(
     aliases = {label: [PREDICTION, label, *LABEL_COLUMNS]} | {name: [name] for name in other_labels}
     columns = dict[str, str]()
     for name, spellings in aliases.items():
-        found = [each for each in names if each in spellings and (name != label or each not in other_labels)]
-        if len(set(found)) > 1:
-            shown = listed([quoted(each) for each in found])
+        named = [each for each in names if each in spellings and (name != label or each not in other_labels)]
+        if len(set(named)) > 1:
+            shown = listed([quoted(each) for each in named])
             raise FileRejected(FileProblem.of("several_predictions", name, lines=[1], names=shown))
-        if found:
-            columns[name] = found[0]
+        if named:
+            columns[name] = named[0]
     wanted = SubmissionColumns(tuple(PredictedColumn(name) for name in columns.values()))
     file = read_submission(source, row_ids, wanted=wanted if columns else ONE_NUMBER)
     return {name: file.columns[column] for name, column in columns.items()}, file.notes

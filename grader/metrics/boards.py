@@ -85,10 +85,10 @@ class BoardRule:
         """Return the value for the values of a `MetricResult`, or None if a part of it is undefined."""
         parts = []
         for weight, value in self.parts:
-            found = value.of(score, terms, groups)
-            if found is None or not abs(weight * found) < LARGEST_PART:
+            number = value.of(score, terms, groups)
+            if number is None or not abs(weight * number) < LARGEST_PART:
                 return None
-            parts.append(weight * found)
+            parts.append(weight * number)
         return math.fsum(parts)
 
 
@@ -180,16 +180,16 @@ def _parts(text: str, values: Mapping[str, BoardValue]) -> Iterator[tuple[float,
     first = text[0] if text[:1] in ("+", "-") else "+"
     signs = [first, *_OPERATOR.split(text.removeprefix(first).strip())]
     for sign, part in zip(signs[::2], signs[1::2], strict=True):
-        found = _WEIGHTED.fullmatch(part)
-        if not found:
+        match = _WEIGHTED.fullmatch(part)
+        if not match:
             raise ValueError(f"a value is missing in {text!r}")
-        weight = float(f"{sign}{found[1] or 1}")
+        weight = float(f"{sign}{match[1] or 1}")
         if not 0 < abs(weight) <= LARGEST_WEIGHT:
             raise ValueError(f"a weight must be above 0 and at most {LARGEST_WEIGHT:,.0f}")
-        if found[2] not in values:
+        if match[2] not in values:
             known = listed(list(dict.fromkeys(each.name for each in values.values())), most=_SHOWN_NAMES)
-            raise ValueError(f"{found[2]!r} is not a value of this metric, which has {known}")
-        yield weight, values[found[2]]
+            raise ValueError(f"{match[2]!r} is not a value of this metric, which has {known}")
+        yield weight, values[match[2]]
 
 
 def _spaced(text: str) -> str:

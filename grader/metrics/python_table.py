@@ -47,10 +47,10 @@ class PythonTable:
         others = [name for name, role in roles.items() if role not in (ColumnRole.ID, ColumnRole.USAGE)]
         names = tuple(others if names is None else names)
         texts = [*dict.fromkeys((*names, *groups))]
-        table, found = read_targets(source, numbers={}, groups=texts, usage=usage, row_id=row_id)
-        identifier = found.id or ""
+        table, used_roles = read_targets(source, numbers={}, groups=texts, usage=usage, row_id=row_id)
+        identifier = used_roles.id or ""
         labels = dict.fromkeys(names, ColumnRole.LABEL) | dict.fromkeys(groups, ColumnRole.SLICE)
-        return cls(identifier, table, ColumnRoles(dict(found.by_column) | labels), names)
+        return cls(identifier, table, ColumnRoles(dict(used_roles.by_column) | labels), names)
 
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -100,13 +100,13 @@ def option_names(name: str) -> frozenset[str]:
     if name not in METRICS:
         return frozenset({"target", "weight"})
     usual = Options(columns=("a", "b"), classes=("0", "1"))
-    about, found = metric(name, usual).describe(), {"weight", "decimals"}
-    found.add("columns" if len(about.truth) > 1 else "target")
-    found |= {"prediction"} if [each.name for each in about.predictions] == [PREDICTION] else set()
-    found |= {"classes"} if about.truth[0].kind is not ColumnKind.NUMBER else set()
-    found |= {"cutoff"} if about.truth[0].kind is ColumnKind.CLASSES else set()
-    found |= {"positive"} if metric(name, replace(usual, positive="0")).describe() != about else set()
-    return frozenset(found | ({"reported"} if len(fitting(name, usual)) > 1 else set()))
+    about, names = metric(name, usual).describe(), {"weight", "decimals"}
+    names.add("columns" if len(about.truth) > 1 else "target")
+    names |= {"prediction"} if [each.name for each in about.predictions] == [PREDICTION] else set()
+    names |= {"classes"} if about.truth[0].kind is not ColumnKind.NUMBER else set()
+    names |= {"cutoff"} if about.truth[0].kind is ColumnKind.CLASSES else set()
+    names |= {"positive"} if metric(name, replace(usual, positive="0")).describe() != about else set()
+    return frozenset(names | ({"reported"} if len(fitting(name, usual)) > 1 else set()))
 
 
 def _columns(scored: Metric) -> list[tuple[str, ColumnKind]]:
@@ -187,11 +187,11 @@ class ReportingMetric:
         files = encoded if isinstance(encoded, tuple) else (encoded,) * len(self._all)
         result = self._metric.score(prepared[0], files[0])
         parts = zip(self._all[1:], prepared[1:], files[1:], strict=True)
-        found = {each.name: each.score(data, file) for each, data, file in parts if file is not None}
+        results = {each.name: each.score(data, file) for each, data, file in parts if file is not None}
         return replace(
             result,
-            terms={**result.terms, **{name: each.score for name, each in found.items()}},
-            evidence={**result.evidence, REPORTED: {name: each.evidence for name, each in found.items()}},
+            terms={**result.terms, **{name: each.score for name, each in results.items()}},
+            evidence={**result.evidence, REPORTED: {name: each.evidence for name, each in results.items()}},
         )
 
 

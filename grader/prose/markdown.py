@@ -115,12 +115,12 @@ def drawn(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
 def bounded(text: str, figures: tuple[FigureSource, ...]) -> Drawn:
     """Return a text as HTML, or as plain text if it cannot be formatted or is too long."""
     try:
-        found = drawn(text, figures)
+        formatted = drawn(text, figures)
     except Exception:
         logger.exception("A text could not be formatted.")
         return Drawn(plain(text), (TOO_COMPLEX,))
-    is_short = len(found.html) <= MOST_CHARACTERS
-    return found if is_short else Drawn(plain(text), (TOO_COMPLEX,), found.summary)
+    is_short = len(formatted.html) <= MOST_CHARACTERS
+    return formatted if is_short else Drawn(plain(text), (TOO_COMPLEX,), formatted.summary)
 
 
 def _make_figures(tokens: Sequence[Token]) -> None:

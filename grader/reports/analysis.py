@@ -117,7 +117,7 @@ def _of_model(inputs: Material) -> list[Section]:
         return []
     both = zip(inputs.names, (inputs.predictions, inputs.others), strict=True)
     models = inputs.at_rows({name: each[label] for name, each in both if label in each})
-    found = sections.model_sections(kept, models, inputs.lowest)
+    model_sections = sections.model_sections(kept, models, inputs.lowest)
     slices = dict[str, tuple[Data, sections.Models]]()
     for name, texts in inputs.solution.slices.items():
         codes = texts.codes[inputs.rows]
@@ -129,24 +129,24 @@ def _of_model(inputs: Material) -> list[Section]:
             slices[f"{name} = {texts.values[code]}"] = data, parts
     if slices and kept.identities:
         note = f"At most {MOST_SLICES} values of each column are shown."
-        found.append(sections.slices_section(slices, [note]))
-    return found
+        model_sections.append(sections.slices_section(slices, [note]))
+    return model_sections
 
 
 def _of_labels(inputs: Material) -> list[Section]:
-    kept, predicted, found = inputs.kept, inputs.at_rows(inputs.predictions), list[Section]()
+    kept, predicted, label_sections = inputs.kept, inputs.at_rows(inputs.predictions), list[Section]()
     slices, pair = inputs.solution.slices, inputs.solution.pair
     if inputs.solution.other_labels:
         # A single column of predictions is compared with every label, as the section states.
         alone = predicted[kept.label] if list(predicted) == [kept.label] else predicted
-        found.append(sections.labels_section(kept, alone))
+        label_sections.append(sections.labels_section(kept, alone))
     if kept.identities:
-        found.append(sections.association_section(kept, predicted))
+        label_sections.append(sections.association_section(kept, predicted))
     if pair is not None and "role" in slices:
         roles, groups = (slices[name].texts() if name in slices else None for name in PAIR_COLUMNS)
         # Rows with the Usage `Ignored` are used in pairs, too.
-        found.append(sections.pairs_section(pair.texts(), roles or [], groups, inputs.predictions))
+        label_sections.append(sections.pairs_section(pair.texts(), roles or [], groups, inputs.predictions))
     if inputs.fuzzed is not None:
         others = inputs.fuzzed.kept, inputs.fuzzed.at_rows(inputs.fuzzed.predictions)
-        found.append(sections.fuzzed_section((kept, predicted), others))
-    return found
+        label_sections.append(sections.fuzzed_section((kept, predicted), others))
+    return label_sections

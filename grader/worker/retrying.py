@@ -26,16 +26,16 @@ def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS
     `write` must be idempotent because the effect of a COMMIT is unknown after the connection is lost.
     """
     end = time.monotonic() + patience_seconds
-    is_told = False
+    is_logged = False
     while True:
         try:
             return write()
         except Exception as error:
             if not (db.is_unavailable(error) or disk.is_full(error)) or time.monotonic() >= end:
                 raise
-            if not is_told:
+            if not is_logged:
                 logger.warning("Writing to the database failed; retrying: %s", error)
-                is_told = True
+                is_logged = True
         time.sleep(PAUSE_SECONDS)
 
 

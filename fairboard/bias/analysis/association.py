@@ -111,8 +111,8 @@ def mean_labels(data: Data) -> pd.DataFrame:
 
     Examples
     --------
-    >>> found = mean_labels(Data.of({"toxic": [0.75, 0.5, 0, 0]}, {"cat": [1, 0, 1, 0]}))
-    >>> found[["rows", "positives", "mean", "mean_of_positives"]].to_numpy().tolist()
+    >>> means = mean_labels(Data.of({"toxic": [0.75, 0.5, 0, 0]}, {"cat": [1, 0, 1, 0]}))
+    >>> means[["rows", "positives", "mean", "mean_of_positives"]].to_numpy().tolist()
     [[4.0, 2.0, 0.3125, 0.625], [2.0, 1.0, 0.375, 0.75]]
     """
     everywhere: dict[str | None, BoolArray] = {None: np.ones(data.size, np.bool_)}
@@ -235,8 +235,8 @@ def fractions(data: Data) -> pd.DataFrame:
 
     Examples
     --------
-    >>> found = fractions(Data.of({"toxic": [0, 0.04, 0.1, 0.5, 1, None]}, {}))
-    >>> found.loc["toxic", ["rows", "blanks", 0.0, 0.1]].tolist()
+    >>> table = fractions(Data.of({"toxic": [0, 0.04, 0.1, 0.5, 1, None]}, {}))
+    >>> table.loc["toxic", ["rows", "blanks", 0.0, 0.1]].tolist()
     [5, 1, 2, 1]
     """
     lines = {}

@@ -141,16 +141,16 @@ def by_label(data: Data, predictions: Predictions) -> dict[str, FloatArray]:
     ValueError
         If there are predictions of an unknown label, or they are not one finite number for each row.
     """
-    given: Any = predictions
-    if not is_table(given):
-        given = dict.fromkeys(data.labels, scores_of(data, given))
-    if unknown := [str(name) for name in given if name not in data.labels]:
+    columns: Any = predictions
+    if not is_table(columns):
+        columns = dict.fromkeys(data.labels, scores_of(data, columns))
+    if unknown := [str(name) for name in columns if name not in data.labels]:
         known = ", ".join(data.labels)
         raise ValueError(f"`predictions` contains unknown labels: {', '.join(unknown)}. Labels: {known}.")
     return {
-        label: as_vector(f"predictions[{label!r}]", given[label], rows=data.size, finite=True)
+        label: as_vector(f"predictions[{label!r}]", columns[label], rows=data.size, finite=True)
         for label in data.labels
-        if label in given
+        if label in columns
     }
 
 

@@ -92,8 +92,8 @@ def role_scores(
         scores = as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)[rows["row"]]
         for name, kept in _grouped(rows["group"].to_numpy()):
             for each in ROLES:
-                found = scores[kept & (rows["role"] == each).to_numpy()]
-                lines.append((label, name, each, found.size, mean(found), deviation(found)))
+                part = scores[kept & (rows["role"] == each).to_numpy()]
+                lines.append((label, name, each, part.size, mean(part), deviation(part)))
     return pd.DataFrame(lines, columns=["label", "group", "role", "rows", "mean", "deviation"])
 
 

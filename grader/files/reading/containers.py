@@ -116,11 +116,11 @@ def open_content(source: Source, *, cap: int) -> BinaryIO:
 
 def identify(head: bytes) -> tuple[str, str]:
     """Return the type of a file with these first bytes, and advice; empty if it may be CSV."""
-    return next((found for pattern, found in _PATTERNS if pattern.match(head)), ("", ""))
+    return next((kind_and_advice for pattern, kind_and_advice in _PATTERNS if pattern.match(head)), ("", ""))
 
 
-def _rejected(code: str, found: str | None = None, **words: Any) -> FileRejected:
-    return FileRejected(FileProblem.of(code, found, **words))
+def _rejected(code: str, content: str | None = None, **words: Any) -> FileRejected:
+    return FileRejected(FileProblem.of(code, content, **words))
 
 
 def _opened(source: Source) -> AbstractContextManager[BinaryIO]:

@@ -12,7 +12,7 @@ from grader.text import character, counted, quoted
 
 LINES_SHOWN = 5
 _WORDINGS = tomllib.loads(files("grader.files").joinpath("problems.toml").read_text("utf-8"))
-Found = bytes | str | None | Callable[[], bytes | str]
+Content = bytes | str | None | Callable[[], bytes | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class FileProblem:
     def of(
         cls,
         code: str,
-        found: Found = None,
+        content: Content = None,
         *,
         like: str = "",
         lines: Sequence[int] = (),
@@ -57,11 +57,11 @@ class FileProblem:
     ) -> "FileProblem":
         """Return a problem with the message of its code, or of the code `like`.
 
-        `found` is shown in quotes. `affected` is the sentence about the affected lines. The other words fill
+        `content` is shown in quotes. `affected` is the sentence about the affected lines. Other words fill
         the message; `expected` and `advice` replace those of the code.
         """
         wording = _WORDINGS[like or code]
-        filled = {"found": "" if found is None else quoted(_value(found)), **words}
+        filled = {"found": "" if content is None else quoted(_value(content)), **words}
         what, expected, shown, advice = (
             words[part] if part in words else wording.get(part, default).format_map(filled)
             for part, default in (("problem", ""), ("expected", ""), ("found", "{found}"), ("advice", ""))
@@ -156,14 +156,14 @@ class Findings:
     def __bool__(self) -> bool:
         return bool(self._tallies)
 
-    def add(self, code: str, line: int, found: Found = None, *, like: str = "", **words: Any) -> None:
+    def add(self, code: str, line: int, content: Content = None, *, like: str = "", **words: Any) -> None:
         """Count a line of a class; callables are only called for its first line.
 
         The parameters are those of `FileProblem.of`.
         """
         tally = self._tallies.get(code)
         if tally is None:
-            parts = {"found": found, "like": like, **words}
+            parts = {"content": content, "like": like, **words}
             tally = self._tallies[code] = _Tally({name: _value(each) for name, each in parts.items()})
         tally.count += 1
         self.total += 1
@@ -195,5 +195,5 @@ def _value(each: Any) -> Any:
 
 def foreign(value: str) -> str:
     """Return a remark on the first non-ASCII character of a text, which may look like another, or nothing."""
-    found = next((char for char in value if not char.isascii()), None)
-    return f" (it contains {character(found)})" if found else ""
+    first = next((char for char in value if not char.isascii()), None)
+    return f" (it contains {character(first)})" if first else ""

@@ -83,14 +83,14 @@ def read_beginning(
         raise _wrong_delimiter("another delimiter is used")
     if len(names) == 1 and "," in names[0]:
         raise _wrong_delimiter(f"quotes around the whole line {quoted(names[0])}")
-    found = Findings()
+    findings = Findings()
     for number, each in enumerate(lines[:header_lines], start=1):
         if 0 in each:  # no database can store it in names
-            found.add("nul_byte", number, each.partition(b"\0")[0])
+            findings.add("nul_byte", number, each.partition(b"\0")[0])
         if at := invalid_utf8(each):
-            found.add("invalid_utf8", number, at)
+            findings.add("invalid_utf8", number, at)
     bare = [_INVISIBLE_ENDS.sub("", name) for name in names]
-    problems = found.problems() + [
+    problems = findings.problems() + [
         FileProblem.of("invisible_character", name, lines=[1], character=invisible_in(name))
         for name, trimmed in zip(names, bare, strict=True)
         if name != trimmed

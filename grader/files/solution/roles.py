@@ -246,12 +246,12 @@ def column_called(names: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 def _with_ids(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:
     """Return the only column that is called an id and has another value in each row, such as PassengerId."""
-    found = [
+    id_columns = [
         name
         for name, column in zip(names, columns, strict=True)
         if _AN_ID.search(name) and name not in PAIR_COLUMNS and len({*column, ""}) == len(column) + 1
     ]
-    return found[0] if len(found) == 1 else None
+    return id_columns[0] if len(id_columns) == 1 else None
 
 
 def _with_usages(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:

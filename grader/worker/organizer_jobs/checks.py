@@ -66,15 +66,15 @@ def check_solution(work: Work) -> dict[str, Any]:
         roles = assessment.roles_for(metric, roles, asked.roles, is_new=live is None)
         proposed = [each for each in guesses if each.name in guessed]
         try:
-            found = _assessed(work, asked, files, file, split_key, live, roles, proposed)
+            outcome = _assessed(work, asked, files, file, split_key, live, roles, proposed)
         except (FileRejected, OrganizerError) as error:
-            found = {"problems": problems_of(error)}
+            outcome = {"problems": problems_of(error)}
     columns = [
         {"name": each.name, "role": roles.get(each.name, ColumnRole.UNUSED), "examples": each.examples}
         for each in guesses
         if each.name
     ]
-    return NOTHING | {"columns": columns, "are_guessed": asked.roles is None} | found
+    return NOTHING | {"columns": columns, "are_guessed": asked.roles is None} | outcome
 
 
 def _assessed(

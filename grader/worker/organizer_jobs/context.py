@@ -43,15 +43,15 @@ class Work:
     database: Database
     storage: Storage
     lease: timedelta
-    _told_at: float = field(default=float("-inf"), init=False)
+    _reported_at: float = field(default=float("-inf"), init=False)
     _words: str = field(default="", init=False)
 
     def report_progress(self, done: int, total: int, words: str) -> None:
         """Store the progress, at most every half second while `words` is unchanged; raise WorkLost."""
         moment = time.monotonic()
-        if words == self._words and moment - self._told_at < PROGRESS_SECONDS:
+        if words == self._words and moment - self._reported_at < PROGRESS_SECONDS:
             return
-        self._told_at, self._words = moment, words
+        self._reported_at, self._words = moment, words
         self._extend(progress={"done": done, "total": total, "words": words})
 
     def has_stored(self) -> None:

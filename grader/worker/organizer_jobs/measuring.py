@@ -58,18 +58,18 @@ def compare(work: Work) -> dict[str, Any]:
     measured = _measurer(work, version, list(Split))
     pairs = {split: [measured(split, each) for each in hashes] for split in Split}
     return {
-        split.value: found
+        split.value: difference
         for split, (one, other) in pairs.items()
-        if one and other and (found := _difference(one, other, version))
+        if one and other and (difference := _difference(one, other, version))
     }
 
 
 def _difference(one: Measured, other: Measured, version: ScoringVersion) -> dict[str, Any] | None:
-    found = paired_difference(one, other)
-    if found is None or not math.isfinite(found.margin):
+    difference = paired_difference(one, other)
+    if difference is None or not math.isfinite(difference.margin):
         return None
     units = version.scale.difference(*(version.scale.units(each.score) for each in (one, other)))
-    return {"units": units, "standard_error": found.standard_error, "margin": found.margin}
+    return {"units": units, "standard_error": difference.standard_error, "margin": difference.margin}
 
 
 def fill_in_errors(work: Work) -> dict[str, Any]:
