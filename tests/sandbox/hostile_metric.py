@@ -216,8 +216,8 @@ def memory_of_text(solution, submission):
 
 
 def memory_of_output(solution, submission):
-    for _ in range(2000):
-        print("labels" * 1000)
+    for _ in range(100):
+        print("labels" * 1_000_000)
     return 0.5
 
 
