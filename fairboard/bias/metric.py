@@ -26,7 +26,7 @@ from fairboard.interface import (
     TermSpec,
     UnsuitableTruth,
 )
-from fairboard.losses import mean_losses, term_costs
+from fairboard.lost_score import mean_losses, term_costs
 from fairboard.measured import Measured
 from fairboard.ranks import RankArray, dense_ranks
 

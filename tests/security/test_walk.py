@@ -28,7 +28,7 @@ from sqlalchemy import select
 from fairboard import PairCounts, report
 from fairboard.bias.metric import BiasMetric
 from fairboard.interface import GroupLine
-from fairboard.losses import in_units
+from fairboard.lost_score import in_units
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
 from grader.receipts.recount import TERMS

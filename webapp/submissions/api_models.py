@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fairboard.losses import CostedTerm, Loss
+from fairboard.lost_score import CostedTerm, Loss
 from grader.models import JobState, Split, Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import Overview, SplitResult

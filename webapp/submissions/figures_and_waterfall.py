@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairboard.interface import TermSpec
-from fairboard.losses import Loss
+from fairboard.lost_score import Loss
 from grader.ranking.order import Scale, error_text, term_text
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult

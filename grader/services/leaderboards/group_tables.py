@@ -9,7 +9,7 @@ from typing import Any
 from fairboard.bias.score import power_mean
 from fairboard.groups import OTHER, POWER, GroupValue
 from fairboard.interface import Description, Direction
-from fairboard.losses import mean_losses
+from fairboard.lost_score import mean_losses
 from grader.services.competitions.metric import NamedMetric
 
 OTHER_NAME = "(other)"  # not "other", which is a common name of a group

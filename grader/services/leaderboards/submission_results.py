@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from fairboard.groups import GroupValue, WeakestGroup, weakest_group
 from fairboard.interface import Description, GroupLine, Recounted
-from fairboard.losses import CostedTerm, Loss, in_units, term_costs
+from fairboard.lost_score import CostedTerm, Loss, in_units, term_costs
 from grader.errors import ErrorKind, Refusal
 from grader.metrics import registry
 from grader.models import (

@@ -13,7 +13,7 @@ from fairboard import MetricSettings, Weights
 from fairboard.bias.metric import BiasMetric
 from fairboard.groups import GroupValue, WeakestGroup
 from fairboard.interface import GroupLine
-from fairboard.losses import term_costs
+from fairboard.lost_score import term_costs
 from grader.models import Split
 from grader.ranking.order import SCALE, TeamEntry, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult

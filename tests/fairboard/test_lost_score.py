@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairboard.bias.score import power_mean
-from fairboard.losses import in_units, mean_losses
+from fairboard.lost_score import in_units, mean_losses
 
 VALUES = st.dictionaries(
     st.text(max_size=3), st.floats(0.0, 1.0).map(lambda value: round(value, 2)), min_size=1
