@@ -105,10 +105,10 @@ class CompetitionPages(Answer):
 @PERSONAL.read("/competitions", CompetitionList)
 def competition_list(ask: Ask, query: Asked) -> CompetitionList:
     """List the competitions, newest first."""
-    found = slice_of_list(lookups.listed(ask.session), key=lambda each: each.id, part=query.part)
-    views = [CompetitionView(each, ask.now) for each in found.rows]
+    competitions = slice_of_list(lookups.listed(ask.session), key=lambda each: each.id, part=query.part)
+    views = [CompetitionView(each, ask.now) for each in competitions.rows]
     return CompetitionList(
-        competitions=[CompetitionLine.of(view, rows=view.row_count) for view in views], **ending(found)
+        competitions=[CompetitionLine.of(view, rows=view.row_count) for view in views], **ending(competitions)
     )
 
 
@@ -145,10 +145,10 @@ def stages(slug: str) -> list[StageLine]:
     """Return the published stages of a competition's title in order, or nothing if it has only one."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        found = lookup.stages(session, competition=competition)
+        competitions = lookup.stages(session, competition=competition)
         lines = [
             StageLine.of(each, name=each.stage_name or f"Stage {number}", state=phases.state(each, now))
-            for number, each in enumerate(found, 1)
+            for number, each in enumerate(competitions, 1)
             if each is competition
             or (each.state is not CompetitionState.DRAFT and may_read(session, each, g.organizer_role))
         ]

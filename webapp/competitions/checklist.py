@@ -67,16 +67,16 @@ class SectionState(NamedTuple):
 
 def sections(ask: Ask) -> list[SectionState]:
     """Return the sections with their marks; those of a published competition have none."""
-    found, slug = publication(ask), ask.competition.slug
-    return [_section(each, found, slug) for each in SECTIONS]
+    readiness, slug = publication(ask), ask.competition.slug
+    return [_section(each, readiness, slug) for each in SECTIONS]
 
 
-def _section(section: SettingsSection, found: Publication, slug: str) -> SectionState:
-    missing = tuple(_lacks(section, found.missing, slug))
-    advice = tuple(_lacks(section, found.suggestions, slug))
-    is_saved = section.key in found.saved_sections
+def _section(section: SettingsSection, readiness: Publication, slug: str) -> SectionState:
+    missing = tuple(_lacks(section, readiness.missing, slug))
+    advice = tuple(_lacks(section, readiness.suggestions, slug))
+    is_saved = section.key in readiness.saved_sections
     state = "missing" if missing else "open" if not is_saved else "advice" if advice else "done"
-    is_marked = found.state is CompetitionState.DRAFT and section.names
+    is_marked = readiness.state is CompetitionState.DRAFT and section.names
     url = url_for("organize_settings.show", slug=slug, _anchor=section.key)
     return SectionState(section, url, state if is_marked else "", missing, advice)
 

@@ -171,14 +171,14 @@ def _command(rules: Rules, *, label: str) -> str:
         return _shell("fairboard score my_fold.csv", options)
     if metric.is_python:
         return ""
-    given = metric.blank_options
+    parameters = metric.blank_options
     options = {
         "metric": metric.name,
         "label": metric.target or "",
-        "columns": _comma_separated(given.columns),
-        "classes": _comma_separated(given.classes),
-        "positive": given.positive or "",
-        "cutoff": str(given.cutoff) if given.cutoff != Options().cutoff else "",
+        "columns": _comma_separated(parameters.columns),
+        "classes": _comma_separated(parameters.classes),
+        "positive": parameters.positive or "",
+        "cutoff": str(parameters.cutoff) if parameters.cutoff != Options().cutoff else "",
         "groups": _comma_separated(metric.groups),
         "weight": f"{metric.weight:g}" if metric.weight < 1 else "",
         "reported": _comma_separated(metric.reported),

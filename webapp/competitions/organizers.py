@@ -61,8 +61,8 @@ class OrganizerList(Answer):
 )
 def organizer_list(ask: Ask) -> OrganizerList:
     """List the organizers and their roles."""
-    found = organizers.list_all(ask.session, competition=ask.competition)
-    return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in found])
+    rows = organizers.list_all(ask.session, competition=ask.competition)
+    return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in rows])
 
 
 def _removed(name: str, slug: str, **_: Any) -> tuple[str, str]:

@@ -67,12 +67,12 @@ def fields_of(
 
     `dates` are shown in place of those that are not set.
     """
-    parts, found = _parts_of(settings), {}
+    parts, fields = _parts_of(settings), {}
     for name in names:
         value = parts[name] if name in parts else getattr(settings, name)
         value = (dates or {}).get(name, value)
         entered = _entered(name) if is_sent else None
-        found[name] = SettingsField(
+        fields[name] = SettingsField(
             name,
             PARTS.get(name) or SETTINGS[name],
             KINDS[name],
@@ -80,7 +80,7 @@ def fields_of(
             text=_shown(name, value) if entered is None else entered,
             locked=(locks or {}).get("metric" if name in PARTS else name, ""),
         )
-    return found
+    return fields
 
 
 def tell(fields: dict[str, SettingsField], problem: FairboardError | None) -> list[str]:
@@ -95,8 +95,8 @@ def tell(fields: dict[str, SettingsField], problem: FairboardError | None) -> li
         if name is None:
             others.append(fault.sentence)
         else:
-            told = f"{fields[name].problem} {fault.sentence}".strip()
-            fields[name] = replace(fields[name], problem=told)
+            message = f"{fields[name].problem} {fault.sentence}".strip()
+            fields[name] = replace(fields[name], problem=message)
     return others
 
 
@@ -106,12 +106,12 @@ def changes(
     dates: Mapping[str, datetime] | None = None,
 ) -> dict[str, Any]:
     """Return the values of the sent form that differ from the shown ones, not validated."""
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for name, field in fields_of(before, names, dates=dates).items():
         text = _entered(name)
         if text is not None and not _is_same(text, field.text, name):
-            found[name] = _value(name, text)
-    parts = {name: found.pop(name) for name in tuple(found) if name in PARTS}
+            changed[name] = _value(name, text)
+    parts = {name: changed.pop(name) for name in tuple(changed) if name in PARTS}
     if METRIC in parts:  # Another metric starts with the other parts of the form instead of its defaults.
         texts = {name: _entered(name) for name in names if name in PARTS}
         parts = {name: _value(name, text) for name, text in texts.items() if text}
@@ -120,18 +120,18 @@ def changes(
         fitting = METRIC_PARTS.keys() if chosen == registry.BIAS else registry.option_names(chosen)
         parts = {name: value for name, value in parts.items() if name in fitting} | {METRIC: chosen}
         weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
-        found["metric"] = merged_metric(before.metric, parts)
+        changed["metric"] = merged_metric(before.metric, parts)
         if weights:
-            found["metric"]["weights"] = found["metric"].get("weights", {}) | weights
-    return found
+            changed["metric"]["weights"] = changed["metric"].get("weights", {}) | weights
+    return changed
 
 
 def _parts_of(settings: CompetitionSettings) -> dict[str, Any]:
     """Return the values of all parts of the metric."""
     metric = settings.metric_choice.metric
     weights = metric.formula.weights.as_dict()
-    found: dict[str, Any] = {name: getattr(metric, name) for name in NAMED_PARTS}
-    return found | {name: weights.get(name, getattr(metric.formula, name, None)) for name in METRIC_PARTS}
+    named: dict[str, Any] = {name: getattr(metric, name) for name in NAMED_PARTS}
+    return named | {name: weights.get(name, getattr(metric.formula, name, None)) for name in METRIC_PARTS}
 
 
 def _shown(name: str, value: Any) -> str:

@@ -180,10 +180,10 @@ def settings_text(ask: Ask) -> Response:
 
 
 def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
-    found = competition_settings.of(competition)
+    settings = competition_settings.of(competition)
     return {
-        "version": competition_settings.version_of(found),
-        "settings": SettingsSent.model_construct(**dict(found)),
+        "version": competition_settings.version_of(settings),
+        "settings": SettingsSent.model_construct(**dict(settings)),
         "locked": competition_settings.locks(competition, now),
         "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
         "warnings": [fault_answer(each) for each in settings_warnings.warnings(competition, now)],
@@ -257,17 +257,17 @@ def _change(act: Act, sent: CompetitionSettings, names: Collection[str]) -> Sett
         job = check_jobs.check_choice(act, choice=competition_settings.of(competition).metric_choice)
     if changed.intersection(TEXTS):
         after_commit(prose.format_saved, competition.slug)
-    found = _settings(competition, act.now)
-    after_this_request(lambda response: response.headers.set("ETag", f'"{found["version"]}"') or response)
-    return SettingsChanged(**found, changed=sorted(changed), check=job.id if job else None)
+    settings = _settings(competition, act.now)
+    after_this_request(lambda response: response.headers.set("ETag", f'"{settings["version"]}"') or response)
+    return SettingsChanged(**settings, changed=sorted(changed), check=job.id if job else None)
 
 
 @SETUP.read("/figures", FigureList)
 def figure_list(ask: Ask) -> FigureList:
     """List the figures that texts can include as `![alt text](name "caption")`."""
-    found = figures.list_all(ask.session, competition=ask.competition)
+    images = figures.list_all(ask.session, competition=ask.competition)
     address = prose.base(ask.competition.slug)
-    return FigureList(figures=[FigureLine.of(each, url=f"{address}{each.name}") for each in found])
+    return FigureList(figures=[FigureLine.of(each, url=f"{address}{each.name}") for each in images])
 
 
 @SETUP.act(

@@ -195,14 +195,14 @@ def _identify(session: Any) -> None:
     secret = _secret()
     if not secret:
         return
-    found: tuple[ApiToken | Login, datetime] | None
+    credential: tuple[ApiToken | Login, datetime] | None
     if request.blueprint in TOKEN_BLUEPRINTS:
-        if found := api_tokens.find(session, token=secret):
-            g.token = found[0]
-    elif found := logins.find(session, token=secret):
-        g.login = found[0]
-    if found is not None:
-        g.user, g.asked_at = found[0].user, found[1]
+        if credential := api_tokens.find(session, token=secret):
+            g.token = credential[0]
+    elif credential := logins.find(session, token=secret):
+        g.login = credential[0]
+    if credential is not None:
+        g.user, g.asked_at = credential[0].user, credential[1]
         session.expunge_all()  # The values are needed after this transaction, even if it is rolled back.
     if g.login is not None and request.endpoint not in WITHOUT_FACTOR:
         required = current_site().settings.require_second_factor

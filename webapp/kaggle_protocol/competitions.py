@@ -34,12 +34,12 @@ def list_competitions(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return a page of the competitions visible to the user, newest first."""
     text, is_own = sent.search.strip().casefold(), sent.group.upper().endswith("ENTERED")
     joined = participations.competition_ids(session, user=g.user) if is_own else ()
-    found = [
+    matches = [
         each
         for each in lookups.listed(session)
         if (text in each.slug or text in each.title.casefold()) and (each.id in joined or not is_own)
     ]
-    part = page_of_list(found, page=sent.page_number, page_size=sent.size(PAGE_SIZE))
+    part = page_of_list(matches, page=sent.page_number, page_size=sent.size(PAGE_SIZE))
     listed = [_line(session, competition) for competition in part.rows]
     return {"competitions": listed, "nextPageToken": next_token(part.page, part.page_count)}
 

@@ -184,13 +184,13 @@ def introspect_token() -> ResponseReturnValue:
     token = sent_fields().token
     try:
         with reading() as session:
-            found = api_tokens.find(session, token=token)
+            record = api_tokens.find(session, token=token)
     except Exception as error:
         log.error("Could not check a token of the kaggle command: %s", error)  # noqa: TRY400
         return errors.answer(400, name="service_unavailable", message=AWAY)
-    if found is None:
+    if record is None:
         return {"active": False, "username": ""}
-    return {"active": True, "username": found[0].user.name, "userId": found[0].user_id}
+    return {"active": True, "username": record[0].user.name, "userId": record[0].user_id}
 
 
 @blueprint.post("/<area>.<service>/<method>")

@@ -82,7 +82,7 @@ def set_limit() -> None:
     """Set the body limit of an upload to its announced size; raise UnknownUpload or NoSpace."""
     if request.endpoint != "kaggle.receive" or request.method != "PUT":
         return
-    upload = _found()
+    upload = _get_upload()
     g.file_limit_bytes = upload.size_bytes
     request.max_content_length = upload.size_bytes + 1  # a stream of exactly the limit would be rejected
     uploads.require_room()
@@ -91,7 +91,7 @@ def set_limit() -> None:
 @blueprint.put("/uploads/<token>")
 def receive(token: str) -> ResponseReturnValue:
     """Store the file, or return whether it is stored; the command asks after an interruption."""
-    upload = _found()
+    upload = _get_upload()
     size = upload.size_bytes
     wanted = request.headers.get("Content-Range")
     if wanted == f"bytes */{size}" or upload.used_at is not None:
@@ -112,7 +112,7 @@ def receive(token: str) -> ResponseReturnValue:
     return {}, 200
 
 
-def _found() -> AnnouncedUpload:
+def _get_upload() -> AnnouncedUpload:
     with reading() as session:
         return announced.find(session, token=(request.view_args or {})["token"], now=db.now(session))
 
@@ -150,12 +150,12 @@ def list_submissions(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return the team's submissions, newest first, with the visible scores."""
     part = Part(sent.page_token or None, sent.size(PAGE_SIZE))
     competition = competition_of(session, sent.competition_name)
-    found = accepting.slice_of(session, team=lookups.own_team(session, competition), part=part)
-    ids = [each.id for each in found.rows]
+    submissions = accepting.slice_of(session, team=lookups.own_team(session, competition), part=part)
+    ids = [each.id for each in submissions.rows]
     # In a team's list, even organizers see only what the team sees.
     results = _results(session, competition, ids, Viewer.TEAM) if ids else {}
-    listed = [submission_line(each, results.get(each.id, {})) for each in found.rows]
-    return {"submissions": listed, "nextPageToken": str(found.following or "")}
+    listed = [submission_line(each, results.get(each.id, {})) for each in submissions.rows]
+    return {"submissions": listed, "nextPageToken": str(submissions.following or "")}
 
 
 @read("GetSubmission")

@@ -70,7 +70,7 @@ def counted(ask: Ask, submission_id: int) -> CountedSubmission:
     """Return the scores of a team's counted submission on both splits, after the reveal."""
     session, competition = ask.session, ask.competition
     phase = phases.phase(competition, ask.now)
-    found = submission_results.get_counted(
+    submission = submission_results.get_counted(
         session,
         competition=competition,
         submission_id=submission_id,
@@ -82,12 +82,12 @@ def counted(ask: Ask, submission_id: int) -> CountedSubmission:
         if team is not None and phase is Phase.REVEALED:
             own = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE).entry_of(team.id)
         ask.shown |= {
-            "is_own": team is not None and found.team_id == team.id,
+            "is_own": team is not None and submission.team_id == team.id,
             "own_counted_id": own.submission_id if own else None,
-            "private": found.results.get(Split.PRIVATE),
-            "public": found.results.get(Split.PUBLIC),
+            "private": submission.results.get(Split.PRIVATE),
+            "public": submission.results.get(Split.PUBLIC),
         }
-    return api_models.counted_submission(found)
+    return api_models.counted_submission(submission)
 
 
 @replace(LEADERBOARDS, role=Access.USER).read("/results", OwnResults)

@@ -138,32 +138,32 @@ def details(version: ScoringVersion, progress: Progress) -> ScoringVersionDetail
     )
 
 
-def difference(found: Preview, *, table: str) -> DifferenceAnswer:
+def difference(preview: Preview, *, table: str) -> DifferenceAnswer:
     """Return the changes that a version makes as the API model."""
-    changes = found.difference
+    changes = preview.difference
     public, private = changes.boards[MAIN_BOARD]
     return DifferenceAnswer(
-        before=found.versions.before.number,
-        after=found.versions.after.number,
-        sentences=list(found.sentences()),
-        unfinished=found.progress.unfinished,
-        lost=found.progress.lost,
+        before=preview.versions.before.number,
+        after=preview.versions.after.number,
+        sentences=list(preview.sentences()),
+        unfinished=preview.progress.unfinished,
+        lost=preview.progress.lost,
         scored=changes.scored_after,
         changed=changes.changed,
-        public=_board(found, public),
-        private=_board(found, private),
+        public=_board(preview, public),
+        private=_board(preview, private),
         selection_count=len(changes.selections),
         mean_changes={
             split: {name: after - before for name, (before, after) in means.items()}
-            for split, means in found.means.items()
+            for split, means in preview.means.items()
         },
         table=table,
     )
 
 
-def _board(found: Preview, board: BoardChange) -> BoardDifference:
+def _board(preview: Preview, board: BoardChange) -> BoardDifference:
     before, after = board.leaders
-    lines = (_move(found, team) for team in board.teams)
+    lines = (_move(preview, team) for team in board.teams)
     changed = (
         line for line in lines if (line.rank_before, line.score_before) != (line.rank_after, line.score_after)
     )
@@ -175,11 +175,11 @@ def _board(found: Preview, board: BoardChange) -> BoardDifference:
     )
 
 
-def _move(found: Preview, team: TeamChange) -> TeamMove:
+def _move(preview: Preview, team: TeamChange) -> TeamMove:
     before, after = team.before, team.after
-    old, new = found.versions.scales
+    old, new = preview.versions.scales
     return TeamMove(
-        team=found.teams[team.team_id],
+        team=preview.teams[team.team_id],
         rank_before=before.rank if before else None,
         rank_after=after.rank if after else None,
         score_before=float(old.text(before.entry.score_units)) if before else None,
@@ -226,9 +226,9 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def difference_tables(found: Preview) -> dict[str, Any]:
+def difference_tables(preview: Preview) -> dict[str, Any]:
     """Return the tables of the difference page beside the read model."""
-    versions = found.versions
+    versions = preview.versions
     specs = Rules.of(versions.after).about.terms
     names = {spec.name: spec.heading or spec.title for spec in specs}
     return {
@@ -238,7 +238,7 @@ def difference_tables(found: Preview) -> dict[str, Any]:
                 split,
                 [(names.get(name, name), *pair, _signed(*pair)) for name, pair in means.items()],
             )
-            for split, means in found.means.items()
+            for split, means in preview.means.items()
             if means
         ],
     }

@@ -82,9 +82,9 @@ def scoring_versions(ask: Ask) -> ScoringVersionList:
     """List the scoring versions."""
     job = check_jobs.newest_settings_check(ask.session, competition=ask.competition)
     ask.state = job and (job.id, job.state, job.progress)
-    found = preparation.list_all(ask.session, competition=ask.competition)
+    versions = preparation.list_all(ask.session, competition=ask.competition)
     return ScoringVersionList(
-        versions=[ScoringVersionLine.of(each, solution=each.solution.number) for each in found], next=None
+        versions=[ScoringVersionLine.of(each, solution=each.solution.number) for each in versions], next=None
     )
 
 
@@ -146,10 +146,10 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
             "form": request.form or {"notice": notice if is_preparing else ""},
         }
         if versions and (progress.is_final or not is_preparing):
-            found = _preview(session, competition, versions, competition.act_number)
+            preview = _preview(session, competition, versions, competition.act_number)
             ask.shown |= {
-                "effect": api_models.difference(found, table=""),
-                **api_models.difference_tables(found),
+                "effect": api_models.difference(preview, table=""),
+                **api_models.difference_tables(preview),
             }
     return api_models.details(version, progress)
 
@@ -158,9 +158,9 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
 def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
     """Return the changes that a version makes to the leaderboards, before and after its publication."""
     versions = _compared(ask, number)
-    found = _preview(ask.session, ask.competition, versions, ask.competition.act_number)
+    preview = _preview(ask.session, ask.competition, versions, ask.competition.act_number)
     return api_models.difference(
-        found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number)
+        preview, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number)
     )
 
 
@@ -343,11 +343,11 @@ def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
 
 def _preview(session: Any, competition: Competition, versions: Compared, act_number: int) -> Preview:
     """Return the difference between two versions, from the cache if nothing has changed."""
-    found: Preview = current_site().differences.get(
+    preview: Preview = current_site().differences.get(
         difference.state(session, versions=versions, act_number=act_number),
         lambda: difference.preview(session, competition=competition, versions=versions),
     )
-    return replace(found, versions=versions)
+    return replace(preview, versions=versions)
 
 
 def summary(

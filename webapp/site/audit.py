@@ -61,10 +61,10 @@ def _filters(ask: Ask, _: AuditList) -> dict[str, Any]:
 def audit_list(ask: Ask, query: AuditQuery) -> AuditList:
     """List the audit entries of a competition, newest first."""
     competition = ask.competition if "slug" in ask.arguments else None
-    found, names = log.list_after(
+    entries, names = log.list_after(
         ask.session, competition=competition, action=query.action, person=query.by, part=query.part
     )
-    ask.shown["changes"] = {entry.id: changes_of(entry) for entry in found.rows} if ask.is_page else {}
+    ask.shown["changes"] = {entry.id: changes_of(entry) for entry in entries.rows} if ask.is_page else {}
     lines = [
         AuditLine.of(
             entry,
@@ -73,9 +73,9 @@ def audit_list(ask: Ask, query: AuditQuery) -> AuditList:
             subject=log.with_names(entry.subject, names),
             public_text=log.with_names(entry.public_text, names),
         )
-        for entry in found.rows
+        for entry in entries.rows
     ]
-    return AuditList(entries=lines, **ending(found))
+    return AuditList(entries=lines, **ending(entries))
 
 
 @OF_SITE.read("/audit", AuditList)

@@ -74,7 +74,7 @@ def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
     return {
         "states": checklist.sections(ask),
         "check_states": STATES,
-        "findings": {file.name: data_checks.found_in(file).sentences for file in files},
+        "findings": {file.name: data_checks.findings_of(file).sentences for file in files},
         "stale": {file.name for file in data_checks.stale(session, competition=competition)},
         "benchmarks": benchmark_entries.list_all(session, competition=competition),
         "entered_for": (request.view_args or {}).get("name", ""),
@@ -89,7 +89,7 @@ def organized_data(ask: Ask) -> DataAnswer:
     job = data_checks.newest(session, competition=competition)
     files = data_files.list_all(session, competition=competition)
     return DataAnswer(
-        files=[_data_file(each, data_checks.found_in(each)) for each in files],
+        files=[_data_file(each, data_checks.findings_of(each)) for each in files],
         benchmarks=[
             _benchmark(each) for each in benchmark_entries.list_all(session, competition=competition)
         ],
@@ -102,14 +102,14 @@ def _benchmark(submission: Submission) -> BenchmarkLine:
     return BenchmarkLine(id=submission.id, name=submission.description, status=submission.status)
 
 
-def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
+def _data_file(file: DataFile, findings: Any) -> OrganizersDataFile:
     """Return a data file and the result of its check as the API model."""
     return OrganizersDataFile.of(
         file,
         state=file.check_state,
-        discloses=list(found.discloses),
-        unopened=list(found.unopened),
-        consequence=found.consequence,
+        discloses=list(findings.discloses),
+        unopened=list(findings.unopened),
+        consequence=findings.consequence,
     )
 
 
@@ -160,7 +160,7 @@ def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
 def allow_data_file(act: Act, sent: ConfirmedReason, name: str) -> None:
     """Release a data file that was held back."""
     file = data_files.allow(act, name=name, reason=sent.reason)
-    effect = f"Participants get {data_checks.found_in(file).consequence}."
+    effect = f"Participants get {data_checks.findings_of(file).consequence}."
     state = f"{file.sha256} {file.check_key}"
     confirm(Question(f"Release {name}?", (effect,), f"Release {name}", state=state, is_final=True))
 

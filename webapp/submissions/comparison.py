@@ -32,7 +32,7 @@ class Pair(Sent):
 
 
 def compared(
-    candidate: Contender, baseline: Contender, found: Mapping[Split, Difference]
+    candidate: Contender, baseline: Contender, differences: Mapping[Split, Difference]
 ) -> list[dict[str, Any]]:
     """Return the differences on each split where both are visible, with the computed standard errors."""
     shown = []
@@ -42,7 +42,7 @@ def compared(
             continue
         difference = one.scale.signed_text(one.scale.difference(one.score_units, other.score_units))
         lines = [("Score", number(one.score), number(other.score), number(difference)), *_lines(one, other)]
-        error = _error(found[split]) if split in found else ""
+        error = _error(differences[split]) if split in differences else ""
         shown.append({"split": split, "difference": difference, "error": error, "lines": lines})
     return shown
 
@@ -88,10 +88,10 @@ def _values(result: SplitResult) -> dict[str, tuple[float, int]]:
     }
 
 
-def _error(found: Difference) -> str:
+def _error(difference: Difference) -> str:
     """Return the standard error of a difference as a sentence."""
-    verdict = "more than chance explains" if found.is_clear else "within chance"
-    error, margin = number(found.standard_error), number(found.margin)
+    verdict = "more than chance explains" if difference.is_clear else "within chance"
+    error, margin = number(difference.standard_error), number(difference.margin)
     return f"± {error} on the same rows: {verdict} (95 % margin: {margin})"
 
 
@@ -115,12 +115,12 @@ def compare(ask: Ask, query: Pair) -> dict[str, Any]:
         )
         for each in _pair(query, [*own, *benchmarks])
     ]
-    job, found, can_compute = None, [], False
+    job, differences, can_compute = None, [], False
     if candidate and baseline and candidate.is_own and baseline.is_own:
         splits = comparisons.shown_splits(competition, viewer, ask.now)
         pair = {"submission_id": candidate.submission.id, "baseline_id": baseline.submission.id}
         job = comparisons.find_job(session, competition=competition, **pair) if splits else None
-        found = comparisons.differences(job, splits, lookup.live(competition).scale) if job else []
+        differences = comparisons.differences(job, splits, lookup.live(competition).scale) if job else []
         can_compute = bool(splits) and job is None and candidate.submission.id != baseline.submission.id
     return {
         "groups": {
@@ -134,7 +134,7 @@ def compare(ask: Ask, query: Pair) -> dict[str, Any]:
         "baseline": baseline,
         "can_compute": can_compute,
         "job": job if job and not job.is_final else None,
-        "splits": compared(candidate, baseline, {each.split: each for each in found})
+        "splits": compared(candidate, baseline, {each.split: each for each in differences})
         if candidate and baseline
         else [],
     }
@@ -151,9 +151,9 @@ def comparison(ask: Ask, comparison_id: int) -> SubmissionComparison:
     "/comparisons",
     form="compute",
     back=compare,
-    done=lambda told, slug: (
+    done=lambda answer, slug: (
         "",
-        url_for("submissions.compare", slug=slug, candidate=told.submission, baseline=told.baseline),
+        url_for("submissions.compare", slug=slug, candidate=answer.submission, baseline=answer.baseline),
     ),
     answers=SubmissionComparison,
 )
@@ -170,12 +170,12 @@ def compare_submissions(act: Act, sent: ComparisonRequest) -> SubmissionComparis
 
 def _answer(job: OrganizerJob, competition: Competition, now: datetime) -> SubmissionComparison:
     splits = comparisons.shown_splits(competition, lookups.viewer(), now)
-    found = comparisons.differences(job, splits, lookup.live(competition).scale)
+    differences = comparisons.differences(job, splits, lookup.live(competition).scale)
     return SubmissionComparison.of(
         job,
         submission=job.parameters["submission_id"],
         baseline=job.parameters["baseline_id"],
-        differences=[SplitDifference.model_validate(each) for each in found],
+        differences=[SplitDifference.model_validate(each) for each in differences],
     )
 
 

@@ -33,22 +33,22 @@ class LargeFigure(NamedTuple):
 
 def figures(summary: Overview) -> list[LargeFigure]:
     """Return the figures for a score or, if the score is hidden, only for the team's rank."""
-    found = []
+    large_figures = []
     if summary.public is not None:
         weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
         notes = [f"standard error {error_text(error)}"] if error else []
         notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
         score = formats.number(summary.public.score, SHORT)
-        found.append(LargeFigure("Public score", score, formats.capitalized("; ".join(notes))))
-        found.append(_change(summary, summary.public.scale))
+        large_figures.append(LargeFigure("Public score", score, formats.capitalized("; ".join(notes))))
+        large_figures.append(_change(summary, summary.public.scale))
     if summary.would_rank is not None:
         rank = formats.ordinal(summary.would_rank)
-        found.append(LargeFigure("Would rank", rank, "late files are not ranked"))
+        large_figures.append(LargeFigure("Would rank", rank, "late files are not ranked"))
     elif summary.entry is not None and summary.rank is not None:
         label = "Public rank" if summary.private else "Rank"
         note = f"of {summary.team_count:,}" if summary.is_entry else f"by #{summary.entry.submission_id}"
-        found.append(LargeFigure(label, formats.ordinal(summary.rank), note))
-    return found
+        large_figures.append(LargeFigure(label, formats.ordinal(summary.rank), note))
+    return large_figures
 
 
 def _change(summary: Overview, scale: Scale) -> LargeFigure:
@@ -112,18 +112,18 @@ class Weakest(NamedTuple):
 
 def weakest(result: SplitResult) -> Weakest | None:
     """Describe the weakest group in the same words on all pages; return None without visible groups."""
-    word, found = "identity" if result.about.cells else "group", result.weakest_group
+    word, group = "identity" if result.about.cells else "group", result.weakest_group
     rows = f"{result.split.value} rows"
     if not result.values:
         return None
-    if found is None:
+    if group is None:
         return Weakest(word, "", f"no {word} is clearly behind the others, {rows}")
     titles = {each.name: each.title for each in result.about.terms}
-    if title := titles.get(found.column):
-        value, distance, name = f"{title} {found.value:.2f}", f"{found.distance:.2f}", column_name(found.name)
+    if title := titles.get(group.column):
+        value, distance, name = f"{title} {group.value:.2f}", f"{group.distance:.2f}", column_name(group.name)
     else:
-        value, distance = (number(group_tables.text(each)) for each in (found.value, found.distance))
-        name = f"{column_name(found.column)} = {found.name}"
+        value, distance = (number(group_tables.text(each)) for each in (group.value, group.distance))
+        name = f"{column_name(group.column)} = {group.name}"
     return Weakest(word, name, f"{value}, {distance} behind the best {word}, {rows}")
 
 
@@ -216,9 +216,9 @@ def _sentence(result: SplitResult, classes: ClassNames) -> str:
         sentences.append(f"The largest loss is {term.title} ({size} of the score){low}.")
     if group := weakest(result):
         sentences.append(f"{capitalized(group.note)}.")
-        if found := result.weakest_group:
-            fault = terms[found.column].fault if found.column in terms else ""
+        if worst := result.weakest_group:
+            fault = terms[worst.column].fault if worst.column in terms else ""
             words = words_of(classes)
-            because = f": the model {fault.format(name=column_name(found.name), **words)}" if fault else ""
+            because = f": the model {fault.format(name=column_name(worst.name), **words)}" if fault else ""
             sentences[-1] = f"The weakest {group.word} is {group.name} ({group.note}){because}."
     return " ".join(sentences)

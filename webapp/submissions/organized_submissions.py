@@ -110,7 +110,7 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
     team = None
     if query.team:
         team = team_search.get_team(ask.session, competition=ask.competition, team_id=query.team)
-    found = submission_search.find(
+    matches = submission_search.find(
         ask.session,
         competition=ask.competition,
         wanted=SubmissionFilter(
@@ -124,9 +124,9 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
         ),
         part=query.part,
     )
-    of_organizers = {line.submission.id for line in found.rows if line.submission.team.is_organizers}
+    of_organizers = {line.submission.id for line in matches.rows if line.submission.team.is_organizers}
     ask.shown |= {"team": team, "of_organizers": of_organizers}
-    return OrganizersSubmissionList(submissions=[_line(line) for line in found.rows], **ending(found))
+    return OrganizersSubmissionList(submissions=[_line(line) for line in matches.rows], **ending(matches))
 
 
 @SUBMISSIONS.act(

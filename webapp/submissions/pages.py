@@ -36,14 +36,14 @@ TAG = "submissions"
 
 def opened(session: Any, submission_id: int, slug: str | None = None, **_: Any) -> Opened:
     """Return a submission that the user may see, of the competition in the page's URL, read once."""
-    found: dict[int, Opened] = session.info.setdefault("submissions", {})
-    if submission_id not in found:
+    cache: dict[int, Opened] = session.info.setdefault("submissions", {})
+    if submission_id not in cache:
         if slug is not None:
             competition_of(session, slug)
-        found[submission_id] = lookups.open_submission(session, submission_id)
-    if slug not in (None, found[submission_id].submission.competition.slug):
+        cache[submission_id] = lookups.open_submission(session, submission_id)
+    if slug not in (None, cache[submission_id].submission.competition.slug):
         raise accepting.UnknownSubmission(submission_id=submission_id)
-    return found[submission_id]
+    return cache[submission_id]
 
 
 def _competition(session: Any, **arguments: Any) -> Competition:
@@ -56,12 +56,12 @@ ONE = Surface(blueprint, tag=TAG, role=Access.USER, api="", find=_competition)
 def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     """Return what the page shows beside the submission's results: its team's affairs."""
     session, competition, now = ask.session, ask.competition, ask.now
-    found, summary = ask.shown["found"], ask.shown["summary"]
-    submission, is_organizers = found.submission, found.viewer is Viewer.ORGANIZER
+    access, summary = ask.shown["access"], ask.shown["summary"]
+    submission, is_organizers = access.submission, access.viewer is Viewer.ORGANIZER
     is_out = submission.team.is_disqualified
     can_select = selections.is_open(competition, now, submission.team) and not is_out
     choice = None
-    if found.is_own and can_select:
+    if access.is_own and can_select:
         choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
     best, before = (each and each.submission_id for each in (summary.entry, summary.before))
@@ -90,20 +90,20 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
 )
 def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
     """Return a submission of the user's team or of a competition that the user organizes."""
-    found = opened(ask.session, **ask.arguments)
-    if "slug" in ask.arguments and found.submission.status is SubmissionStatus.PENDING:
-        ask.state = scoring_queue.is_being_scored(ask.session, submission=found.submission)
-    summary = _summary(ask, found)
-    ask.shown |= {"found": found, "summary": summary}
-    return api_models.details(found.submission, summary)
+    access = opened(ask.session, **ask.arguments)
+    if "slug" in ask.arguments and access.submission.status is SubmissionStatus.PENDING:
+        ask.state = scoring_queue.is_being_scored(ask.session, submission=access.submission)
+    summary = _summary(ask, access)
+    ask.shown |= {"access": access, "summary": summary}
+    return api_models.details(access.submission, summary)
 
 
-def _summary(ask: Ask, found: Opened) -> submission_results.Overview:
+def _summary(ask: Ask, access: Opened) -> submission_results.Overview:
     return submission_results.summary(
         ask.session,
-        submission=found.submission,
-        viewer=found.viewer,
-        phase=phases.phase(found.submission.competition, ask.now),
+        submission=access.submission,
+        viewer=access.viewer,
+        phase=phases.phase(access.submission.competition, ask.now),
     )
 
 
@@ -132,12 +132,12 @@ def describe_submission(act: Act, sent: EditRequest, submission_id: int) -> None
     accepting.describe(act.session, user=act.user, submission_id=submission_id, description=sent.description)
 
 
-def _selected(told: Selected, slug: str, submission_id: int) -> tuple[str, str]:
+def _selected(selected: Selected, slug: str, submission_id: int) -> tuple[str, str]:
     """Return the success message, and the URL of the page with the form."""
     page = url_for("submissions.index", slug=slug)
     if request.form.get("from") == "submission":
         page = submission.url(slug=slug, submission_id=submission_id)
-    return f"#{told.id} is {'selected' if told.is_selected else 'no longer selected'}.", page
+    return f"#{selected.id} is {'selected' if selected.is_selected else 'no longer selected'}.", page
 
 
 @ONE.act(
@@ -157,21 +157,21 @@ def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
 @ONE.read("/submissions/<int:submission_id>/file", None, endpoint="file", file=responses.BINARY)
 def submission_file(ask: Ask, submission_id: int) -> Response:
     """Return a submission's file exactly as it was uploaded."""
-    found = opened(ask.session, **ask.arguments).submission
-    accepting.require_file(found)
-    return responses.send_stored(found.sha256, name=found.file_name)
+    upload = opened(ask.session, **ask.arguments).submission
+    accepting.require_file(upload)
+    return responses.send_stored(upload.sha256, name=upload.file_name)
 
 
 @ONE.read("/submissions/<int:submission_id>/receipt", None, endpoint="receipt", file="application/json")
 def submission_receipt(ask: Ask, query: ReceiptQuery, submission_id: int) -> Response:
     """Download the parts of a submission's receipt that the user may see."""
-    found = opened(ask.session, **ask.arguments)
+    access = opened(ask.session, **ask.arguments)
     document = receipts.visible_to(
         ask.session,
-        submission=found.submission,
-        viewer=found.viewer,
+        submission=access.submission,
+        viewer=access.viewer,
         number=query.version,
-        phase=phases.phase(found.submission.competition, ask.now),
+        phase=phases.phase(access.submission.competition, ask.now),
     )
     answer = Response(document.to_json(), mimetype="application/json")
     if "slug" in ask.arguments:

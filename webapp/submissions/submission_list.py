@@ -71,7 +71,7 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     session = ask.session
     state = situation_in(session, ask.arguments["slug"])
     ask.competition, ask.now = competition, now = state.competition, state.now
-    found = accepting.slice_of(session, team=state.team, part=query.part)
+    submissions = accepting.slice_of(session, team=state.team, part=query.part)
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
     choice, known = None, dict[int, OwnScore]()
     if state.team is not None:
@@ -81,13 +81,13 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
         known = {each.submission.id: each for each in scores}
         if not state.is_test:
             choice = selections.would_count(session, competition=competition, team=state.team, now=now)
-    ask.shown |= {"state": state, "rows": found.rows, "would_count": choice, "known": known}
+    ask.shown |= {"state": state, "rows": submissions.rows, "would_count": choice, "known": known}
     return SubmissionList.of(
-        found,
-        submissions=[SubmissionLine.of(each, public_score=known[each.id].score) for each in found.rows],
+        submissions,
+        submissions=[SubmissionLine.of(each, public_score=known[each.id].score) for each in submissions.rows],
         selection=api_models.selection(choice) if choice else None,
         limits=state.allowance,
-        **ending(found),
+        **ending(submissions),
     )
 
 

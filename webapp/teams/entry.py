@@ -99,8 +99,8 @@ class EntryDecision(Sent):
 
 
 def _lines(ask: Ask, state: RequestState) -> list[EntryRequest]:
-    found = participations.in_state(ask.session, competition=ask.competition, wanted=state)
-    return [EntryRequest.of(each, name=each.user.name) for each in found]
+    requests = participations.in_state(ask.session, competition=ask.competition, wanted=state)
+    return [EntryRequest.of(each, name=each.user.name) for each in requests]
 
 
 @ENTRIES.read("/entries", EntryRequestList, endpoint="requests", page="teams/requests_to_join.html")

@@ -139,14 +139,14 @@ def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, 
     }
 
 
-def _grant_line(given: SubmissionGrant) -> Grant:
+def _grant_line(grant: SubmissionGrant) -> Grant:
     """Return a grant as the API model."""
-    return Grant.of(given, team=given.team and given.team.name)
+    return Grant.of(grant, team=grant.team and grant.team.name)
 
 
 def _grants(ask: Ask, _teams: Answer) -> dict[str, Any]:
     """Return the extra submissions of all teams."""
-    return {"carried": None, "given": grant_list(ask).grants, "today": ask.now.date()}
+    return {"carried": None, "grants": grant_list(ask).grants, "today": ask.now.date()}
 
 
 TEAMS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
@@ -155,7 +155,7 @@ TEAMS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
 @TEAMS.read("", OrganizersTeamList, endpoint="index", page="teams/organized_teams.html", extra=_grants)
 def organized_teams(ask: Ask, query: TeamQuery) -> OrganizersTeamList:
     """List the teams that match the filters, newest first."""
-    found = team_search.find(
+    teams = team_search.find(
         ask.session,
         competition=ask.competition,
         text=query.q,
@@ -163,8 +163,8 @@ def organized_teams(ask: Ask, query: TeamQuery) -> OrganizersTeamList:
         part=query.part,
     )
     return OrganizersTeamList(
-        teams=[OrganizersTeam.of(line.team, **_fields(line, ask.competition)) for line in found.rows],
-        **ending(found),
+        teams=[OrganizersTeam.of(line.team, **_fields(line, ask.competition)) for line in teams.rows],
+        **ending(teams),
     )
 
 
@@ -173,14 +173,14 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
     """Return a team with its remaining submissions and its extra submissions."""
     session, competition = ask.session, ask.competition
     line = team_search.get(session, competition=competition, team_id=team_id)
-    given = grants.list_newest(session, competition=competition, team=line.team)
+    rows = grants.list_newest(session, competition=competition, team=line.team)
     left = limits.allowance(session, competition=competition, team=line.team, now=ask.now)
     ask.shown |= {"team": line.team, "members": line.members, "allowance": left, "today": ask.now.date()}
     return OrganizersTeamDetails.of(
         line.team,
         **_fields(line, competition),
         limits=Limits.model_validate(left),
-        grants=[_grant_line(each) for each in given],
+        grants=[_grant_line(each) for each in rows],
     )
 
 
@@ -198,8 +198,8 @@ def certificates(ask: Ask) -> dict[str, Any]:
 @TEAMS.read("/grants", GrantList)
 def grant_list(ask: Ask) -> GrantList:
     """List the newest grants of extra submissions, to single teams and to all teams."""
-    given = grants.list_newest(ask.session, competition=ask.competition)
-    return GrantList(grants=[_grant_line(each) for each in given])
+    rows = grants.list_newest(ask.session, competition=ask.competition)
+    return GrantList(grants=[_grant_line(each) for each in rows])
 
 
 def _name(act: Act, team_id: int) -> str:

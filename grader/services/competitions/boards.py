@@ -38,11 +38,11 @@ def find(named: Iterable[BoardRule], key: str) -> BoardRule | None:
     """Return the leaderboard with this key, or None for the main one; raise Refusal."""
     if key == MAIN_BOARD:
         return None
-    found = next((each for each in named if each.key == key), None)
-    if found is None:
+    rule = next((each for each in named if each.key == key), None)
+    if rule is None:
         message = f"There is no leaderboard {key!r} in this competition."
         raise Refusal("unknown_board", ErrorKind.NOT_FOUND, message)
-    return found
+    return rule
 
 
 def is_visible(rule: BoardRule, split: Split, seen: Collection[Field]) -> bool:

@@ -92,12 +92,12 @@ def hold(session: Session, *, slug: str) -> None:
 
 def stages(session: Session, *, competition: Competition) -> list[Competition]:
     """Return the stages of a competition's title in order; the last one may be a draft."""
-    found = [competition]
-    while (previous_id := found[0].previous_stage_id) is not None:
-        found.insert(0, session.get_one(Competition, previous_id))
-    while after := session.scalar(select(Competition).where(Competition.previous_stage_id == found[-1].id)):
-        found.append(after)
-    return found
+    chain = [competition]
+    while (previous_id := chain[0].previous_stage_id) is not None:
+        chain.insert(0, session.get_one(Competition, previous_id))
+    while after := session.scalar(select(Competition).where(Competition.previous_stage_id == chain[-1].id)):
+        chain.append(after)
+    return chain
 
 
 def live(competition: Competition) -> ScoringVersion:

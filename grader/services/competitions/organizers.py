@@ -108,7 +108,7 @@ def add(act: Act, *, user: User, role: Role) -> Organizer:
 
 def change(act: Act, *, user: User, role: Role) -> Organizer:
     """Change an organizer's role; raise OrganizerRefusal or LastOwner."""
-    organizer = _found(act, user)
+    organizer = _get(act, user)
     before, organizer.role = organizer.role, role
     if before is not role:
         _require_owner(act, user, was=before)
@@ -118,7 +118,7 @@ def change(act: Act, *, user: User, role: Role) -> Organizer:
 
 def remove(act: Act, *, user: User) -> None:
     """Remove an organizer; raise OrganizerRefusal or LastOwner."""
-    organizer = _found(act, user)
+    organizer = _get(act, user)
     act.session.delete(organizer)
     _require_owner(act, user, was=organizer.role)
     _record(act, user, "organizer.remove", organizer.role, None)
@@ -146,7 +146,7 @@ def _find(act: Act, user: User) -> Organizer | None:
     return act.session.scalar(query.execution_options(populate_existing=True))
 
 
-def _found(act: Act, user: User) -> Organizer:
+def _get(act: Act, user: User) -> Organizer:
     if organizer := _find(act, user):
         return organizer
     message = f"{user.name} is not an organizer of this competition."

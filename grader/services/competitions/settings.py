@@ -117,14 +117,14 @@ def shown_dates(competition: Competition, now: datetime) -> dict[str, datetime]:
     """
     settings = of(competition)
     is_draft = competition.state is CompetitionState.DRAFT
-    found: dict[str, datetime] = {}
+    proposed: dict[str, datetime] = {}
     if is_draft and settings.closes_at is None and "dates" not in competition.saved_sections.split():
         start = settings.opens_at or now
-        found["closes_at"] = datetime.combine(start + PROPOSED_LENGTH, usual_time("closes_at"))
-    usual = default_dates(settings.changed(**found), published_at=now if is_draft else None)
+        proposed["closes_at"] = datetime.combine(start + PROPOSED_LENGTH, usual_time("closes_at"))
+    usual = default_dates(settings.changed(**proposed), published_at=now if is_draft else None)
     if settings.reveal_rule is RevealRule.ORGANIZER:
         usual.pop("reveals_at", None)
-    return {name: moment for name, moment in (found | usual).items() if getattr(settings, name) is None}
+    return {name: moment for name, moment in (proposed | usual).items() if getattr(settings, name) is None}
 
 
 def fill_in_dates(competition: Competition) -> None:

@@ -119,10 +119,10 @@ def write(slug: str, settings: CompetitionSettings) -> str:
 
 def _written_metric(metric: Any) -> Mapping[str, Any]:
     parts = (*NAMED_PARTS, *METRIC_PARTS, "weights")
-    given = {
+    values = {
         name: each for name, each in metric.as_dict().items() if name in parts and each not in (None, [])
     }
-    return given | {name: float(given[name]) for name in ("power",) if name in given}
+    return values | {name: float(values[name]) for name in ("power",) if name in values}
 
 
 def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str, Any]]:

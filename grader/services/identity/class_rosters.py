@@ -352,8 +352,8 @@ def claim(session: Session, *, token: str, user: User, secret: str, now: datetim
 
     Raises Refusal.
     """
-    _, found, _ = find(session, token=token, now=now)
-    competition = lookup.lock(session, competition_id=found.id)
+    _, unlocked, _ = find(session, token=token, now=now)
+    competition = lookup.lock(session, competition_id=unlocked.id)
     entry, _, link = find(session, token=token, now=now)
     present = rosters.linked_student(session, competition=competition, user=user)
     if present is not None:

@@ -100,10 +100,10 @@ def ask(
     letter = LETTERS[purpose][is_known]
     if purpose is LinkPurpose.SIGN_UP and is_known:
         purpose = LinkPurpose.RESET_PASSWORD
-    given: dict[str, Any] = {"user": user or owner, "now": now}
-    token = create(session, purpose=purpose, address=address, **given)  # which may never be valid
+    common: dict[str, Any] = {"user": user or owner, "now": now}
+    token = create(session, purpose=purpose, address=address, **common)  # which may never be valid
     onward = "" if then == "/" else f"?next={quote(then)}"
-    letters.send_to_address(session, letter, address, token=token, onward=onward, **given)
+    letters.send_to_address(session, letter, address, token=token, onward=onward, **common)
 
 
 def require(

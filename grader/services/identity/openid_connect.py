@@ -60,21 +60,21 @@ class OpenIDConnect:
                 token = app.fetch_access_token(
                     redirect_uri, code=answer["code"], code_verifier=attempt.verifier
                 )
-                found = app.parse_id_token(token, attempt.nonce, options, leeway=LEEWAY_SECONDS)
+                claims = app.parse_id_token(token, attempt.nonce, options, leeway=LEEWAY_SECONDS)
             except OAuthError as error:
                 if error.error == "invalid_client":
                     raise self._down("the client id or secret is wrong") from None
                 raise self._refused(f"the code was rejected: {str(error.error)[:100]!r}") from None
             except (JoseError, ValueError, TypeError) as error:
                 raise self._refused(f"the ID token is invalid: {error}") from None
-            if found is None or not 0 < len(found["sub"]) <= 255 or "\0" in found["sub"]:
+            if claims is None or not 0 < len(claims["sub"]) <= 255 or "\0" in claims["sub"]:
                 raise self._refused("there is no subject of 1 to 255 characters")
             if not app.server_metadata.get("userinfo_endpoint") or "access_token" not in token:
-                return dict(found)
+                return dict(claims)
             more = app.userinfo(token=token)
-            if more.get("sub") != found["sub"]:
+            if more.get("sub") != claims["sub"]:
                 raise self._refused("the user info is about another subject")
-            return dict(more | found)
+            return dict(more | claims)
 
     def logout_url(self, *, back: str) -> str | None:
         """Return the URL that ends the person's session at the provider; None if it offers none."""
@@ -109,15 +109,15 @@ class OpenIDConnect:
             },
             user_agent="Fairboard",
         )
-        found = app.load_server_metadata()
-        if found.get("issuer") != issuer:
-            raise ValueError(f"the issuer calls itself {str(found.get('issuer'))[:255]!r}")
+        metadata = app.load_server_metadata()
+        if metadata.get("issuer") != issuer:
+            raise ValueError(f"the issuer calls itself {str(metadata.get('issuer'))[:255]!r}")
         schemes = {"https", urlsplit(issuer).scheme}  # an issuer on this machine need not be encrypted
-        for name in (*ENDPOINTS, *filter(found.get, OPTIONAL_ENDPOINTS)):
-            if urlsplit(found[name]).scheme not in schemes:
+        for name in (*ENDPOINTS, *filter(metadata.get, OPTIONAL_ENDPOINTS)):
+            if urlsplit(metadata[name]).scheme not in schemes:
                 raise ValueError(f"{name} is not an https:// URL")
-        found["id_token_signing_alg_values_supported"] = ALGORITHMS
-        methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        metadata["id_token_signing_alg_values_supported"] = ALGORITHMS
+        methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         if secret is not None and "client_secret_basic" not in methods:
             app.client_kwargs["token_endpoint_auth_method"] = "client_secret_post"  # noqa: S105
         return app

@@ -146,7 +146,7 @@ def add(
     if not own:
         logins.end_all(session, user=user, but=keep)
     after = {"kind": factor.kind, "name": factor.name}
-    _note(act, user, "add", f"{_told(factor)} was added", after=after)
+    _note(act, user, "add", f"{_phrase(factor)} was added", after=after)
     return factor
 
 
@@ -163,7 +163,7 @@ def remove(act: Act, *, factor_id: int) -> SecondFactor:
     if len(own) == 1:
         session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
     before = {"name": factor.name}
-    _note(act, user, "remove", f"{_told(factor)} was removed", before=before)
+    _note(act, user, "remove", f"{_phrase(factor)} was removed", before=before)
     return factor
 
 
@@ -225,7 +225,7 @@ def _verify_passkey(act: Act, response: str, ceremony: "Ceremony") -> bool:
         return False
     factor, counter = verified
     if counter <= factor.counter and (counter or factor.counter):
-        what = f"{_told(factor)} was rejected because it may have been copied; remove it"
+        what = f"{_phrase(factor)} was rejected because it may have been copied; remove it"
         _note(act, act.user, "copied", what, after={"name": factor.name})
         return False
     factor.counter, factor.last_used_at = counter, act.now
@@ -276,7 +276,7 @@ def _app_secret(user_id: int, key_id: str, key: str) -> str:
     return base64.b32encode(digest[:20]).decode()
 
 
-def _told(factor: SecondFactor) -> str:
+def _phrase(factor: SecondFactor) -> str:
     return f"the {'passkey' if factor.kind is FactorKind.PASSKEY else 'authenticator app'} “{factor.name}”"
 
 

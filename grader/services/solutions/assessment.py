@@ -272,9 +272,9 @@ def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | N
     metric, check, problems = python_solution.python_checked(
         assessed.row_ids, assessed.truth, sample, source, assessed.rules.metric
     )
-    told = [(Level.STOP, each) for each in problems]
-    told += [(Level.WARNING, each) for each in check.get("warnings", ())]
-    findings = [solution_report.finding(level, "python_metric", each) for level, each in told]
+    messages = [(Level.STOP, each) for each in problems]
+    messages += [(Level.WARNING, each) for each in check.get("warnings", ())]
+    findings = [solution_report.finding(level, "python_metric", each) for level, each in messages]
     report = assessed.report | {"python": check, "findings": [*findings, *assessed.report["findings"]]}
     return replace(assessed, rules=Rules(metric=metric), report=report, unscorable=tuple(problems))
 

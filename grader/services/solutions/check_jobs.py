@@ -163,12 +163,12 @@ def _stored(job: OrganizerJob) -> StoredSolution:
 
 
 def _test_of(session: Session, competition: Competition) -> UploadedFile | None:
-    found = session.scalars(
+    file = session.scalars(
         select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name.in_(TEST_FILE_NAMES))
     ).first()
-    if found is None:
+    if file is None:
         return None
-    return UploadedFile(name=found.name, sha256=found.sha256, size_bytes=found.size_bytes)
+    return UploadedFile(name=file.name, sha256=file.sha256, size_bytes=file.size_bytes)
 
 
 class SettingsCheckParameters(StoredJson):
@@ -214,9 +214,9 @@ def _completed(rules: Rules, live: Rules) -> Rules:
 
 def newest_settings_check(session: Session, *, competition: Competition) -> OrganizerJob | None:
     """Return the newest check of changed settings against the live version, unless dismissed."""
-    found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
+    jobs = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
     live_id = competition.live_scoring_version_id
-    return next((job for job in found if asked_settings(job).live_scoring_version_id == live_id), None)
+    return next((job for job in jobs if asked_settings(job).live_scoring_version_id == live_id), None)
 
 
 def asked_settings(job: OrganizerJob) -> SettingsCheckParameters:
@@ -273,5 +273,5 @@ def _roles_again(job: OrganizerJob, metric: NamedMetric) -> dict[str, ColumnRole
 
 
 def _checked(session: Session, competition: Competition) -> OrganizerJob | None:
-    found = newest(session, competition=competition, limit=1)
-    return next((job for job in found if job.state is JobState.DONE and job.result.get("report")), None)
+    jobs = newest(session, competition=competition, limit=1)
+    return next((job for job in jobs if job.state is JobState.DONE and job.result.get("report")), None)

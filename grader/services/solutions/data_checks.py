@@ -83,7 +83,7 @@ def _settle(act: Act, file: DataFile, examined: Examined, key: str) -> None:
     act.session.flush()
     if file.check_state is not DataCheckState.HELD or before is DataCheckState.HELD:
         return
-    findings = found_in(file)
+    findings = findings_of(file)
     act.record(
         "data.hold",
         f"data file {file.name}",
@@ -200,7 +200,7 @@ def under_way(session: Session, *, competition: Competition) -> OrganizerJob | N
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Findings:
     """The findings of a check as texts.
 
     `discloses` contains a text for each column that discloses hidden values; `unopened` contains one for each
@@ -217,7 +217,7 @@ class Found:
         return self.discloses + self.unopened
 
 
-def found_in(file: DataFile) -> Found:
+def findings_of(file: DataFile) -> Findings:
     """Return the findings of a file's check."""
     # Labels come first because there are few of them, and identities last because there may be many.
     disclosures = sorted(
@@ -230,7 +230,7 @@ def found_in(file: DataFile) -> Found:
     public = [_KINDS[kind][1] for kind in dict.fromkeys(TargetKind(each["kind"]) for each in disclosures)]
     if unopened:
         public.append("everything in the parts that were not checked")
-    return Found(tuple(map(_disclosed, disclosures)), tuple(unopened), "; ".join(public))
+    return Findings(tuple(map(_disclosed, disclosures)), tuple(unopened), "; ".join(public))
 
 
 def _disclosed(disclosure: Mapping[str, Any]) -> str:

@@ -132,7 +132,7 @@ def allow(act: Act, *, name: str, reason: str = "") -> DataFile:
     file = get(act.session, competition=act.competition, name=name)
     if file.check_state is not DataCheckState.HELD:
         raise OrganizerRefusal("not_held", ErrorKind.CONFLICT, f"{name} is not held back by its check.")
-    seen = checks.found_in(file)
+    seen = checks.findings_of(file)
     file.check_state = DataCheckState.ALLOWED
     file.allowed = {"at": act.now.isoformat(), "covers": sorted(checks.covered(file))}
     act.record(
@@ -159,17 +159,17 @@ def check_again(act: Act, *, name: str) -> None:
 def faults(session: Session, *, competition: Competition) -> list[Fault]:
     """Return the problems with data files that prevent the publication of a draft."""
     waiting = {file.name for file in checks.stale(session, competition=competition)}
-    found = []
+    problems = []
     for file in list_all(session, competition=competition):
         if file.name in waiting:
             text = f"{file.name} is still being checked. Try again in a few minutes."
         elif file.check_state is DataCheckState.HELD:
-            names = "; ".join(checks.found_in(file).sentences[:SHOWN_FINDINGS])
+            names = "; ".join(checks.findings_of(file).sentences[:SHOWN_FINDINGS])
             text = f"{file.name} is held back: {names}. Remove it, or confirm its release."
         else:
             continue
-        found.append(Fault(text, (DATA,)))
-    return found
+        problems.append(Fault(text, (DATA,)))
+    return problems
 
 
 def require_checked(session: Session, *, competition: Competition) -> None:

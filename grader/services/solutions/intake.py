@@ -55,9 +55,9 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
 
 def require_no_stop(stored: StoredSolution) -> None:
     """Raise UnusableSolution if the report contains a stop."""
-    found = solution_report.stops(stored.report["findings"])
-    if found:
-        raise UnusableSolution([finding["message"] for finding in found])
+    stops = solution_report.stops(stored.report["findings"])
+    if stops:
+        raise UnusableSolution([finding["message"] for finding in stops])
 
 
 def other_labels(session: Session, *, competition_id: int) -> tuple[str, ...]:

@@ -133,13 +133,13 @@ def findings(
     In a live competition, leaks and columns without a chosen role are only warnings. If the identities in the
     score are chosen, such columns are also only warnings.
     """
-    found = [
+    unsorted = [
         *_of_roles(report, Level.WARNING if is_corrected or is_chosen else Level.STOP),
         *_of_test(report),
         *_of_leaks(report, is_corrected=is_corrected),
         *_of_rows(report),
     ]
-    return sorted(found, key=lambda each: list(Level).index(Level(each["level"])))
+    return sorted(unsorted, key=lambda each: list(Level).index(Level(each["level"])))
 
 
 def _of_roles(report: Mapping[str, Any], level: Level) -> Iterator[Finding]:

@@ -202,7 +202,7 @@ def shown_splits(competition: Competition, viewer: Viewer, now: datetime) -> lis
 def differences(job: OrganizerJob, splits: Collection[Split], scale: Scale) -> list[Difference]:
     """Return the known differences on these splits."""
     return [
-        _difference(split, **found, scale=scale) for split in splits if (found := job.result.get(split.value))
+        _difference(split, **parts, scale=scale) for split in splits if (parts := job.result.get(split.value))
     ]
 
 

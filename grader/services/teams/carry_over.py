@@ -150,11 +150,11 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
     ):
         same_people = (*session.scalars(kept_identities.others(users)), *session.scalars(users))
         obstacles |= dict.fromkeys(same_people, obstacle)
-    found = defaultdict(list)
+    members = defaultdict(list)
     for team_id, user, rules_version in session.execute(query.order_by(TeamMember.joined_at, TeamMember.id)):
         obstacle = obstacles.get(user.id, "suspended on this site" if user.suspended_at else "")
-        found[team_id].append(_Member(user, rules_version, obstacle))
-    return found
+        members[team_id].append(_Member(user, rules_version, obstacle))
+    return members
 
 
 def _copy(act: Act, team: Team, member_ids: Sequence[int]) -> str:

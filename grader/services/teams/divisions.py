@@ -68,16 +68,16 @@ def rename(act: Act, *, division: str, name: str) -> int:
 
 def assign_lines(act: Act, text: str) -> int:
     """Set the divisions in lines of CSV, `team,division`; raise OrganizerRefusal with all faults."""
-    faults, found = [], []
+    faults, assignments = [], []
     for number, cells in enumerate(csv.reader(text.splitlines()), 1):
         try:
             name, division = (cell.strip() for cell in cells or ("", ""))
             lookup.require_division(division or None, division_names(act.competition.divisions))
-            found += [(moderation.find(act, name), division or None)] if cells else []
+            assignments += [(moderation.find(act, name), division or None)] if cells else []
         except FairboardError as error:
             faults.append(f"Line {number}: {error.message}")
         except ValueError:
             faults.append(f"Line {number} needs a team and its division, separated by a comma.")
     if faults:
         raise OrganizerRefusal("invalid_divisions", ErrorKind.CONFLICT, problems=faults)
-    return assign_all(act, found)
+    return assign_all(act, assignments)

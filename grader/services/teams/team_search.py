@@ -45,12 +45,12 @@ def find(
             TeamMember.user_id == User.id,
             User.name_folded.contains(wanted, autoescape=True),
         )
-        is_found = or_(Team.name_key.contains(names.name_key(wanted), autoescape=True), members)
+        matches = or_(Team.name_key.contains(names.name_key(wanted), autoescape=True), members)
         if competition.is_anonymous:
-            is_found |= func.lower(Team.alias).contains(wanted, autoescape=True)
-        query = query.where(is_found)
-    found = slice_of_query(session, query, key=Team.__table__.c.id, part=part)
-    return found.with_rows(_lines(session, found.rows))
+            matches |= func.lower(Team.alias).contains(wanted, autoescape=True)
+        query = query.where(matches)
+    teams = slice_of_query(session, query, key=Team.__table__.c.id, part=part)
+    return teams.with_rows(_lines(session, teams.rows))
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> TeamMatch:

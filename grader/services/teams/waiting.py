@@ -51,8 +51,8 @@ def requests(session: Session, *, user: User, now: datetime) -> tuple[Waiting, .
 
     Merge requests that can no longer be accepted are omitted.
     """
-    found = [*_mergers(session, user, now), *_entries(session, user)]
-    return tuple(sorted(found, key=lambda each: (each.since, each.kind, each.competition, each.team or "")))
+    pending = [*_mergers(session, user, now), *_entries(session, user)]
+    return tuple(sorted(pending, key=lambda each: (each.since, each.kind, each.competition, each.team or "")))
 
 
 def disqualifications(session: Session, *, user: User) -> dict[str, str]:

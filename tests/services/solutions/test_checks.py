@@ -109,7 +109,7 @@ def test_single_column_is_held_back_until_its_release(service, table):
     competition = service.competition()
     add(service, competition, csv(table[["Usage", "id"]].rename(columns={"Usage": "x"})))
     work(service)
-    found = checks.found_in(file(service, competition))
+    found = checks.findings_of(file(service, competition))
     assert "decide the final standings" in found.consequence
     allow(service, competition, reason="They are in the text anyway.")
     assert data_files.is_given_out(competition, file(service, competition))
@@ -142,7 +142,7 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
     competition = service.competition()
     add(service, competition, b"\x89PNG\0\0")
     work(service)
-    found = checks.found_in(file(service, competition))
+    found = checks.findings_of(file(service, competition))
     assert len(found.unopened) == 1 and found.unopened[0].startswith("test.csv was not checked: only CSV")
     assert not data_files.is_given_out(competition, file(service, competition))
     allow(service, competition)
@@ -214,7 +214,7 @@ def test_file_whose_check_fails_is_held_back_and_not_retried_forever(service):
         assert checks.request(session, competition=competition, now=service.now) is None
     found = file(service, competition)
     assert found.check_state is DataCheckState.HELD
-    assert "its check failed (incident 12ab)" in checks.found_in(found).unopened[0]
+    assert "its check failed (incident 12ab)" in checks.findings_of(found).unopened[0]
     assert len(jobs(service)) == 1
     service.act(data_files.check_again, competition=competition, name="test.csv", actor=SHELL)
     with service.database.write() as session:
