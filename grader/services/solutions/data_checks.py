@@ -200,7 +200,7 @@ def under_way(session: Session, *, competition: Competition) -> OrganizerJob | N
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class DataFindings:
     """The findings of a check as texts.
 
     `discloses` contains a text for each column that discloses hidden values; `unopened` contains one for each
@@ -217,7 +217,7 @@ class Findings:
         return self.discloses + self.unopened
 
 
-def findings_of(file: DataFile) -> Findings:
+def findings_of(file: DataFile) -> DataFindings:
     """Return the findings of a file's check."""
     # Labels come first because there are few of them, and identities last because there may be many.
     disclosures = sorted(
@@ -230,7 +230,7 @@ def findings_of(file: DataFile) -> Findings:
     public = [_KINDS[kind][1] for kind in dict.fromkeys(TargetKind(each["kind"]) for each in disclosures)]
     if unopened:
         public.append("everything in the parts that were not checked")
-    return Findings(tuple(map(_disclosed, disclosures)), tuple(unopened), "; ".join(public))
+    return DataFindings(tuple(map(_disclosed, disclosures)), tuple(unopened), "; ".join(public))
 
 
 def _disclosed(disclosure: Mapping[str, Any]) -> str:
