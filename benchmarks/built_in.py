@@ -46,7 +46,7 @@ def make() -> dict[str, tuple[Options, Any, dict[str, Any], Callable[..., Any]]]
     table = rng.dirichlet(np.ones(4), ROWS)
     target = rng.gamma(2, 10, ROWS) + 0.1
     numbers = np.abs(target + rng.normal(0, 5, ROWS))
-    four, two, none = Options(classes=CLASSES), Options(classes=CLASSES[:2]), Options()
+    four, two, none = Options(classes=CLASSES), Options(classes=CLASSES[:2], positive=CLASSES[1]), Options()
     of_classes = {
         "accuracy": oracle.accuracy_score,
         "balanced_accuracy": oracle.balanced_accuracy_score,

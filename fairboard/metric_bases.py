@@ -120,22 +120,31 @@ class BuiltIn(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class RowMetric(BuiltIn):
-    """A metric that is a function of means of row statistics.
+    """A metric that is a function of means of row statistics: first the fixed ones, then those of a file.
 
     Attributes
     ----------
     rows : callable
-        Returns the statistics of each row from the prepared true values and the predictions.
+        Returns the statistics of each row from the true values and the predictions.
+    fixed : callable
+        Returns the statistics of each row that depend on the truth only.
     combine : callable
         Returns the score of the means; by default, the first mean.
     """
 
     rows: Callable[[NDArray[Any], NDArray[Any]], Sequence[FloatArray]]
+    fixed: Callable[[NDArray[Any]], Sequence[FloatArray]] = lambda _truth: ()
     combine: Callable[[Sequence[float]], float] = lambda means: means[0]
+
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
+        """Return the true values of the rows with the sums of their statistics; raise UnsuitableTruth."""
+        split = super().prepare(truth, rows)
+        return PreparedRows(rows, (split.data, [*map(exact_sum, self.fixed(split.data))]))
 
     def score(self, prepared: PreparedRows, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
-        sums = [*map(exact_sum, self.rows(prepared.data, encoded[prepared.rows]))]
+        truth, fixed = prepared.data
+        sums = [*fixed, *map(exact_sum, self.rows(truth, encoded[prepared.rows]))]
         score = self.combine([each / prepared.rows.size for each in sums])
         hexadecimal = [each.hex() for each in sums]
         evidence = {"rows": prepared.rows.size, "sums": hexadecimal, "cpu": cpu_features()}

@@ -30,9 +30,9 @@ def constant(truth: NDArray[Any], spread: float = 0.0) -> list[str]:
     return [f"The target differs by less than {spread:g}. Multiply it."] if difference <= spread else []
 
 
-def _with_squared_deviations(truth: NDArray[Any]) -> NDArray[Any]:
+def _squared_deviations(truth: NDArray[Any]) -> Sequence[FloatArray]:
     deviation = deviations(truth)
-    return np.stack([truth, deviation * deviation])
+    return (deviation * deviation,)
 
 
 def _explained(means: Sequence[float]) -> float:
@@ -51,9 +51,9 @@ def _scaled_deviations(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _products(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
-    """Return the squared deviations of target and prediction and the product of both deviations, by row."""
+    """Return the squared deviation of the prediction and the product of both deviations, of each row."""
     deviation = _scaled_deviations(predictions)
-    return truth * truth, deviation * deviation, truth * deviation
+    return deviation * deviation, truth * deviation
 
 
 def _correlation(means: Sequence[float]) -> float:
@@ -104,8 +104,8 @@ REGRESSION: tuple[BuiltIn, ...] = (
         is_nonnegative=False,
         # The squares of a smaller spread would be 0.
         problems=lambda truth: constant(truth, spread=1 / LARGEST),
-        prepared=_with_squared_deviations,
-        rows=lambda truth, predictions: (truth[1], *squared_errors(truth[0], predictions)),
+        fixed=_squared_deviations,
+        rows=squared_errors,
         combine=_explained,
     ),
     RowMetric(
@@ -115,6 +115,7 @@ REGRESSION: tuple[BuiltIn, ...] = (
         is_nonnegative=False,
         problems=constant,
         prepared=_scaled_deviations,
+        fixed=lambda truth: (truth * truth,),
         rows=_products,
         combine=_correlation,
     ),
