@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairboard import METRIC_CODE_VERSION, bias_report
 from fairboard.bias.subgroups import CELLS
 from fairboard.groups import PreparedGroups
-from fairboard.interface import Options
+from fairboard.interface import Metric, Options
 from grader.cli.parameters import metric_settings
 from grader.files import (
     ColumnRole,
@@ -136,9 +136,8 @@ def _skipped(splits: Mapping[str, Any]) -> Iterator[Note]:
                 yield Note.of("group_skipped", split=split, column=column, value=value, reasons=why)
 
 
-def metric_outcome(chosen: SimpleNamespace, solution: Path, submission: Path) -> Outcome:
-    """Score a submission with a metric other than the bias metric."""
-    options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
+def _metric_and_truth(chosen: SimpleNamespace, solution: Path, options: Options) -> tuple[Metric, Solution]:
+    """Read a solution by the roles of its columns; return it with the chosen metric; raise UsageError."""
     roles = with_named({each.name: each.role for each in guess_columns(solution) if each.name}, chosen.roles)
     label, row_id, usage = (
         [name for name, role in roles.items() if role is wanted]
@@ -166,6 +165,13 @@ def metric_outcome(chosen: SimpleNamespace, solution: Path, submission: Path) ->
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    return metric, truth
+
+
+def metric_outcome(chosen: SimpleNamespace, solution: Path, submission: Path) -> Outcome:
+    """Score a submission with a metric other than the bias metric."""
+    options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
+    metric, truth = _metric_and_truth(chosen, solution, options)
     about, names = metric.describe(), (truth.roles.id or ID, PREDICTION)
     wanted = predicted_columns(about, with_classes(options, truth), names, aliases=truth.names)
     splits, data = _splits(truth), prepared(metric, truth)
