@@ -88,7 +88,11 @@ def end_reading() -> None:
     """End the transaction of a GET request before it waits, writes, or streams its response."""
     if (session := g.pop("reading", None)) is not None:
         g.session = None
-        session.close()
+        try:
+            session.close()
+        except Exception as error:
+            if not db.is_unavailable(error):  # nothing to commit
+                raise
 
 
 @contextmanager

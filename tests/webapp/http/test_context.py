@@ -1,5 +1,6 @@
 """Request context: user, role and action in one transaction."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select, text
+from sqlalchemy.orm import Session
 
 from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Role, Submission, Team
 from grader.services.competitions import acting, lookup, organizers
@@ -198,3 +200,21 @@ def test_a_read_with_a_lost_connection_or_an_exceeded_limit_returns_503(
     assert (answer.status_code, answer.json["error"]) == (503, "database_unavailable")
     assert sentence in answer.json["message"] and int(answer.headers["Retry-After"]) == 5
     assert logged in caplog.text
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_connection_lost_after_the_last_read_does_not_matter(arena, monkeypatch):
+    close = Session.close
+
+    def lose(session):
+        if session.in_transaction():
+            session.execute(text("SET LOCAL idle_in_transaction_session_timeout = 1"))
+            time.sleep(0.1)
+        close(session)
+
+    arena.competition()
+    ann = arena.person("Ann")
+    monkeypatch.setattr(Session, "close", lose)
+    for path, status in ((HERE, 200), (f"{HERE}/nothing", 404)):
+        assert ann.browser.get(path).status_code == status
+    assert arena.database.engine.pool.checkedout() == 0
