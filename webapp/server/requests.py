@@ -39,8 +39,8 @@ class Head:
 class Request(HTTPRequestParser):  # type: ignore[misc]
     """A waitress request with strict length checks.
 
-    `limit_bytes` is the number of body bytes to store, or None until the application sets it. `answer` is the
-    application's response to the headers of a rejected body, and `ids` are the log's ids from their check.
+    `limit_bytes` is the number of body bytes to store, or None without approval by the application. `answer`
+    is the response to a rejected body, and `ids` are the log's ids from the check of the headers.
     """
 
     expect_continue: bool
@@ -111,7 +111,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     def reject(self, answer: Response) -> None:
         """Discard the body. A body that is being sent is read, because clients read responses afterwards."""
-        self.answer, self.needs_approval = answer, False
+        self.answer, self.limit_bytes, self.needs_approval = answer, None, False
         self._discard()
         if self.waits_for_continue:
             self.headers["CONNECTION"] = "close"
@@ -129,5 +129,5 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         longest = max(len(receiver.control_line), len(receiver.trailer))
         if longest > LONGEST_LINE or self.body_bytes_received - size > FREE_BYTES + size:
             self.error, self.completed = BadRequest("The chunk headers are too long"), True
-        elif self.answer is None and self.limit_bytes is not None and size > self.limit_bytes:
+        elif self.limit_bytes is not None and size > self.limit_bytes:
             self.reject(Response("The body is too large.\n", 413, content_type="text/plain"))
