@@ -242,13 +242,13 @@ def _change(act: Act, sent: CompetitionSettings, names: Collection[str]) -> Sett
     changes = {name: getattr(sent, name) for name in CompetitionSettings.model_fields if name in names}
     changed = rows.change_settings(act, changes=changes)
     if doubtful := settings_warnings.to_confirm(competition, changed, act.now):
-        names = sorted({name for fault in doubtful for name in fault.names})
+        dates = sorted({name for fault in doubtful for name in fault.names})
         confirm(
             Question(
                 heading="Save dates that take effect within a day?",
                 sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(act.now)}."),
                 button="Save",
-                state=repr([(name, getattr(competition, name)) for name in names]),
+                state=repr([(name, getattr(competition, name)) for name in dates]),
                 can_change=True,
                 problems=[fault.as_problem() for fault in doubtful],
             )
