@@ -249,7 +249,7 @@ def rename_division(act: Act, sent: DivisionName) -> int:
     "/<int:team_id>/disqualification", form="disqualify", back=organized_team, done="Team disqualified."
 )
 def disqualify_team(act: Act, sent: ConfirmedReason, team_id: int) -> None:
-    """Disqualify a team: its members are notified, and it cannot submit until it is reinstated."""
+    """Disqualify a team: its members see the reason, and it cannot submit until it is reinstated."""
     team = decisions.disqualify(act, team=_name(act, team_id), reason=sent.reason)
     confirm(
         Question(
