@@ -158,7 +158,7 @@ def test_the_shown_rows_are_polled_with_the_users_session(arena, crowd):
     path = unescape(re.findall('data-poll="([^"]+)"', page)[0])
     first = crowd.browser.get(path)
     assert first.json["rows"][0]["team"] == "Team 0"
-    assert _json(arena, path).status_code == 302
+    assert _json(arena, path, Accept="application/json").status_code == 401
     again = crowd.browser.get(path, headers={"If-None-Match": first.headers["ETag"]})
     assert again.status_code == 304
 

@@ -61,7 +61,7 @@ if (field && region()) {
 async function follow(address) {
   let etag;
   for (let wait = 15_000; ; wait = Math.min(wait * 1.25, 60_000)) {
-    const headers = etag ? { "If-None-Match": etag } : {};
+    const headers = { Accept: "application/json", ...(etag && { "If-None-Match": etag }) };
     const answer = document.hidden ? null : await fetch(address, { headers }).catch(() => null);
     if (answer?.ok) {
       document.querySelector("#new-scores").hidden = !etag;

@@ -13,7 +13,7 @@ function follow(field) {
       const answer = await fetch(field.dataset.preview, { method: "POST", body, headers: { Accept: "text/html" } });
       if (turn !== latest) return;
       if (answer.status === 429) timer = setTimeout(draw, 1000 * (answer.headers.get("Retry-After") || 1));
-      if (!answer.ok) return;
+      if (!answer.ok || answer.redirected) return; // A redirect leads to the login page.
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       panel.replaceChildren(...fresh.body.childNodes);
     } catch {
