@@ -124,7 +124,7 @@ def all_lanes(settings: Settings) -> list[Lane]:
         organizers("checks"),
         organizers("organizers"),
         organizers("statistics", NICENESS),
-        Lane("calendar", lambda turn: run_calendar(turn.database), _always, pause, take=_due_dates),
+        Lane("calendar", lambda turn: run_calendar(turn.database), _always, pause, take=_has_due_dates),
         Lane("texts", format_texts, lambda _: or_(*_UNFORMATTED), pause),
         Lane("requests", request_due, _always, 15),
         Lane("records", keep_records, _always, 300),
@@ -221,8 +221,8 @@ def _always(_: datetime) -> ColumnElement[bool]:
     return true()
 
 
-def _due_dates(session: Session, now: datetime, **_: object) -> list[Competition]:
-    return close.unsettled(session, now=now) + close.due(session, now=now)
+def _has_due_dates(session: Session, now: datetime, **_: object) -> bool:
+    return bool(close.unsettled(session, now=now) or close.due(session, now=now))
 
 
 def format_texts(turn: Turn) -> None:

@@ -159,6 +159,17 @@ def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_ver
 
 
 @on_sqlite
+def test_metrics_written_in_python_run_while_the_calendar_does(service):
+    service.competition(closes_at=service.now + timedelta(days=1))
+    later = service.now + timedelta(days=3650)
+    lanes = {each.name: each for each in all_lanes(service.settings)}
+    with service.database.read() as session:
+        running = lanes["calendar"].take(session, later, busy=[])
+        assert running
+        assert lanes["python"].take(session, later, busy=[running]) is None
+
+
+@on_sqlite
 def test_stopped_sweeper_kills_slow_turns_and_frees_their_claims(service, tmp_path):
     """The job can be claimed at once, as if its lease had ended."""
     service.now = datetime.now(UTC)
