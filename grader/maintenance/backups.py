@@ -26,6 +26,7 @@ from grader.maintenance.database_copies import NotABackup
 from grader.models import (
     Competition,
     CompetitionState,
+    JobState,
     Mail,
     OrganizerJob,
     Participation,
@@ -233,7 +234,8 @@ def _adapt(session: Session, made_at: datetime) -> int:
     """
     now = db.now(session)
     for jobs in (ScoringJob, OrganizerJob):  # their workers belong to another installation
-        session.execute(update(jobs).where(jobs.lease_until > now).values(lease_until=now))
+        freed = {"lease_until": now, "attempt_count": jobs.attempt_count - 1}
+        session.execute(update(jobs).where(jobs.state == JobState.CLAIMED).values(freed))
     backup_runs.end_restored(session, made_at=made_at)
     is_waiting = Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER
     count = session.scalar(select(func.count(Mail.id)).where(*is_waiting)) or 0

@@ -208,8 +208,10 @@ def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(service
     make_backup(service, tmp_path / "backup")
     elsewhere.restore(tmp_path / "backup")
     with elsewhere.database.write() as session:
-        for claim, job_id in ((jobs.claim, scoring_id), (organizer_jobs.claim, check_id)):
-            assert claim(session, job_id=job_id, lease=lease, now=db.now(session))
+        now = db.now(session)
+        scoring = jobs.claim(session, job_id=scoring_id, lease=lease, now=now)
+        check = organizer_jobs.claim(session, job_id=check_id, lease=lease, now=now)
+        assert (scoring.attempt, check.attempt_count) == (1, 1)
 
 
 def test_restored_installation_sends_no_email_twice(service, elsewhere, tmp_path):
