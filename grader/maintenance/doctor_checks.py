@@ -157,9 +157,8 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
         how = ", and all of them are readable" if read_all else ""
         yield ok("storage", f"The storage contains all {len(required):,} required blobs{how}.")
     if orphans:
-        what = (
-            f"{counted(len(orphans), 'unreferenced blob')} ({megabytes(sum(blob.size for blob in orphans))})"
-        )
+        size = megabytes(sum(blob.size for blob in orphans))
+        what = f"{counted(len(orphans), 'unreferenced blob')} ({size})"
         yield ok("storage", f"Within a day, {what} will be deleted.")
 
 
@@ -174,9 +173,10 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
             f"Scoring has stopped: a job has been waiting for {_age(now - overdue_since)}. "
             "Start `fairboard serve`, or the workers and the sweeper. If they are running, read their logs.",
         )
+    elif oldest is not None:
+        yield ok("scoring", f"The oldest pending submission has been waiting for {_age(now - oldest)}.")
     else:
-        waits = f"The oldest pending submission has been waiting for {_age(now - oldest)}." if oldest else ""
-        yield ok("scoring", waits or "No submission is waiting.")
+        yield ok("scoring", "No submission is waiting.")
     failed = session.scalars(
         select(Submission.id)
         .where(Submission.status == SubmissionStatus.FAILED, Submission.incident.is_not(None))
