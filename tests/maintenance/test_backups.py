@@ -396,6 +396,18 @@ def test_only_one_backup_runs_at_a_time_and_an_interrupted_one_can_be_repeated_a
     assert check(configured) == []
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_lock_of_backups_may_be_lost_before_its_end(service):
+    """A restart of the server does not affect the copies of blobs."""
+    kill = (
+        "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = database "
+        "WHERE locktype = 'advisory' AND datname = current_database()"
+    )
+    locked = backup_runs.locked(service.database, service.settings.data_dir)
+    with locked, service.database.read() as session:
+        assert session.execute(text(kill)).all() == [(True,)]
+
+
 def test_schedule_catches_up_and_retries_after_a_pause(service):
     interval, now = DAY, service.now
 

@@ -3,12 +3,13 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, func, select, text, true, update
+from sqlalchemy import ColumnElement, Connection, delete, func, select, text, true, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from grader.db import Database
@@ -55,11 +56,18 @@ def locked(database: Database, data_dir: Path) -> Iterator[None]:
                 raise BackupInProgress from None
         else:
             connection = held.enter_context(database.engine.connect())
+            held.callback(_release, connection)
             connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
             # PgBouncer supports only locks that end with their transaction.
             if not connection.scalar(select(func.pg_try_advisory_xact_lock(_ADVISORY_LOCK))):
                 raise BackupInProgress
         yield
+
+
+def _release(connection: Connection) -> None:
+    """End the transaction with the lock, unless a restart of the server has ended it during the backup."""
+    with suppress(DBAPIError):
+        connection.rollback()
 
 
 def status(session: Session, *, target: str | None = None) -> BackupStatus:
