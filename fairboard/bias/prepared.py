@@ -1,6 +1,7 @@
 """Prepared splits for scoring many submissions, and identities from texts."""
 
 import re
+import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -240,7 +241,9 @@ def as_objects(values: Any) -> list[Any]:
     """Return values as a list, in which missing values are None."""
     if hasattr(values, "to_numpy"):
         values = values.to_numpy(object, na_value=None)
-    return [None if each != each else each for each in values]
+    # The missing value of pandas has no truth value.
+    missing = getattr(sys.modules.get("pandas"), "NA", None)
+    return [None if each is missing or each != each else each for each in values]
 
 
 def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:

@@ -45,6 +45,7 @@ def test_groups_and_identities_have_values():
         (("log_loss", [0, 1], [0.5, 1.5]), ValueError),
         (("accuracy", ["ham", "spam"], ["ham", "eggs"]), ValueError),
         (("accuracy", ["ham", None], ["ham", "None"]), ValueError),
+        (("accuracy", ["ham", pd.NA], ["ham", "<NA>"]), ValueError),
         (("mean_rmse", {"a": [1]}, {"b": [1]}), ValueError),
         (("roc_auc", [1, 1], [0.5, 0.6]), UnsuitableTruth),
         (("multi_class_log_loss", ["a", "b"], {"a": [0, 1], "b": [0, 1]}), UnsuitablePredictions),
