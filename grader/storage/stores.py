@@ -230,8 +230,8 @@ def checked(data: bytes, sha256: str) -> bytes:
 
 
 def is_intact(storage: Storage, sha256: str) -> bool:
-    """Return whether a blob exists and its bytes match its name; raise StorageUnavailable."""
-    with suppress(BlobMissing), storage.open(sha256) as file:
+    """Return whether a blob can be read and its bytes match its name; raise StorageUnavailable."""
+    with suppress(BlobMissing, OSError), storage.open(sha256) as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == sha256
     return False
 

@@ -19,6 +19,7 @@ from grader.storage.stores import (
     LocalStorage,
     StorageUnavailable,
     StoredBlob,
+    is_intact,
     open_storage,
 )
 from tests.fixtures.buckets import s3_bucket
@@ -171,6 +172,16 @@ def test_every_new_name_is_synced_and_a_known_folder_only_once(tmp_path, monkeyp
     storage = LocalStorage(root)
     assert sorted(put(b"a")) == sorted([folder, root, tmp_path])
     assert put(b"b") == [folder]
+
+
+def test_blob_in_a_broken_sector_is_not_intact(tmp_path):
+    storage = LocalStorage(tmp_path)
+    sha256 = storage.put(b"content").sha256
+    assert is_intact(storage, sha256)
+    path = tmp_path / sha256[:2] / sha256
+    path.unlink()
+    path.symlink_to("/proc/self/mem")  # reading it raises EIO
+    assert not is_intact(storage, sha256)
 
 
 def test_damaged_bytes_are_never_returned(tmp_path):
