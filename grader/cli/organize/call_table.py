@@ -11,7 +11,16 @@ import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
 from grader.cli.output import CommandOutput, table_of
-from grader.cli.parameters import FILE, OUTPUT_FILE, fields_option, options, roster_lines, text_of
+from grader.cli.parameters import (
+    FILE,
+    OUTPUT_FILE,
+    fields_of,
+    fields_option,
+    options,
+    roster_lines,
+    text_of,
+    with_texts,
+)
 from grader.client import Client, Unusable
 from grader.client.organizer import quoted
 from grader.text import csv_lines
@@ -76,11 +85,12 @@ class Call:
         places = re.findall(r"{(\w+)}", self.path)
 
         def act(client: Client, yes: bool = True, **values: Any) -> CommandOutput:
-            values |= values.pop("fields", {})
+            sent = values.pop("fields", {})
             ids = {place: quoted(values[place]) for place in places}
             for place in _LISTS.keys() & ids.keys():
                 ids[place], values[place] = _named(client, place, values[place], ids)
             fields = {key: value for key, value in values.items() if key not in ids and value is not None}
+            fields |= sent
             path, confirm = self.path.format(**ids), asking(yes=yes) if self.asks else True
             if self.table:
                 key, columns = self.table
@@ -115,6 +125,24 @@ def _imported(answer: Any) -> list[str]:
     return [csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()]
 
 
+def changed(answer: Any) -> list[str]:
+    """Return the names of the changed settings as a line; print the warnings about the competition."""
+    for warning in answer["warnings"]:
+        click.echo(f"Warning: {warning['message']}", err=True)
+    return [f"Changed: {', '.join(sorted(answer['changed'])) or 'nothing'}."]
+
+
+def _data_files(answer: Any) -> list[str]:
+    return [
+        line
+        for file in answer["files"]
+        for line in (
+            f"{file['name']}: {file['state']}.",
+            *(f"- {sentence}." for sentence in [*file["discloses"], *file["unopened"]]),
+        )
+    ]
+
+
 def _role_option(**options: Any) -> Callable[[Any], Any]:
     return click.option("--role", type=click.Choice(ROLES), **options)
 
@@ -144,6 +172,35 @@ CALLS = {
         f"{ORGANIZE}/exports/results.zip",
         "Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README.",
         file="SLUG-results.zip",
+    ),
+    "change": Call(
+        "PATCH",
+        f"{ORGANIZE}/settings",
+        """Change settings of SLUG; @FILE as the value is the text of a file, and [1, 2] or null is JSON.
+
+        \b
+        fairboard competition change toxicity closes_at=2030-01-31T23:59Z max_daily_submissions=5
+        fairboard competition change toxicity rules=@rules.md
+
+        Changed rules get a new version, which participants must accept before their next submission.
+        """,
+        changed,
+        (
+            click.argument(
+                "fields",
+                metavar="NAME=VALUE…",
+                nargs=-1,
+                required=True,
+                callback=lambda *values: with_texts(fields_of(*values)),
+            ),
+        ),
+        asks=True,
+    ),
+    "data": Call(
+        "GET",
+        f"{ORGANIZE}/data",
+        "List the data files of SLUG, and what each file would disclose.",
+        _data_files,
     ),
     "disqualify": Call(
         "POST",

@@ -1,19 +1,10 @@
-"""The groups `fairboard competition`, `user` and `token`, and commands that print results."""
-
-import json
-from collections.abc import Mapping
-from itertools import chain, islice
-from typing import Any
+"""The groups `fairboard competition`, `user` and `token`."""
 
 import click
 
-from grader.cli.client.connection import organizers
 from grader.cli.group import CliEntry, CommandGroup
 from grader.cli.organize import setup
-from grader.cli.organize.call_table import ACCOUNTS, CALLS, ORGANIZE, ORGANIZERS, TOKENS
-from grader.cli.output import CommandOutput
-from grader.client import Client
-from grader.client.organizer import quoted
+from grader.cli.organize.call_table import ACCOUNTS, CALLS, ORGANIZERS, TOKENS
 
 LOCAL = "organize.local"
 
@@ -69,40 +60,3 @@ for group, calls in ((competition, CALLS), (organizer, ORGANIZERS), (user, ACCOU
         group.add_command(call.command(name))
 for command in setup.COMMANDS:
     competition.add_command(command)
-
-
-@competition.command()
-@click.argument("slug", required=False)
-@click.option("--action", default="", help="Show only this action, or this type of object, such as `team`.")
-@click.option(
-    "--by",
-    "person",
-    default="",
-    help="Show only actions by this account, or by an origin such as `calendar`.",
-)
-@click.option(
-    "--rows",
-    default=50,
-    show_default=True,
-    type=click.IntRange(1, 10**6),
-    help="The number of actions to show.",
-)
-@organizers
-def audit(client: Client, slug: str | None, action: str, person: str, rows: int) -> CommandOutput:
-    """Show the audit log of SLUG, newest actions first.
-
-    Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
-    """
-    asked = {"action": action or None, "by": person or None}
-    pages = client.pages_of(f"{ORGANIZE.format(slug=quoted(slug))}/audit" if slug else "audit", **asked)
-    shown = list(islice(chain.from_iterable(page["entries"] for page in pages), rows))
-    return CommandOutput({"entries": shown}, [line for entry in shown for line in _lines(entry)])
-
-
-def _lines(entry: Mapping[str, Any]) -> list[str]:
-    by, before, after = entry["actor"] or entry["origin"], entry["before"], entry["after"]
-    lines = [f"{entry['at'][:19].replace('T', ' ')} UTC  {by}  {entry['action']}  {entry['subject']}"]
-    for name in before | after:
-        was, became = (json.dumps(values.get(name), ensure_ascii=False) for values in (before, after))
-        lines.append(f"    {name}: {was} -> {became}")
-    return [*lines, *([f"    reason: {entry['reason']}"] if entry["reason"] else [])]

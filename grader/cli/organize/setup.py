@@ -1,4 +1,4 @@
-"""`fairboard competition`: create, apply, change, data."""
+"""`fairboard competition`: create and apply."""
 
 import json
 from collections.abc import Mapping
@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import FileRefused, asking, organizers, yes_option
+from grader.cli.organize.call_table import changed
 from grader.cli.output import CommandOutput, solution_lines
-from grader.cli.parameters import FILE, fields_of, from_jigsaw_option, with_texts
+from grader.cli.parameters import FILE, from_jigsaw_option
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
 from grader.errors import FairboardError
@@ -74,13 +75,13 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> CommandOutput:
     read = competition_files.read(file, desk.call("GET", "settings")["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
         raise Unusable(f"{slug} is published. To change its solution or metric, start a rescoring.")
-    answer, lines = _apply(client, desk, read, file.parent)
-    return CommandOutput(answer, [f"Changed: {', '.join(answer['changed']) or 'nothing'}.", *lines])
+    return CommandOutput(*_apply(client, desk, read, file.parent))
 
 
 def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Change the settings in a file and add its files; return the changes and a line for each file."""
-    answer, lines, certain = _change(desk, read.changes), [], client.organize(desk.slug, confirm=True)
+    """Change the settings in a file and add its files; return the response and the lines to print."""
+    answer, certain = desk.call("PATCH", "settings", read.changes), client.organize(desk.slug, confirm=True)
+    lines = changed(answer)
     if read.metric_file:
         fields = {name: str(value) for name, value in read.python.items() if name != "arguments"}
         fields["arguments"] = json.dumps(read.python.get("arguments", {}))
@@ -102,54 +103,6 @@ def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[di
         desk.call("POST", "data/baseline", {"file": path})
         lines.append(f"{path.name} was added as a benchmark.")
     return answer, lines
-
-
-@click.command()
-@click.argument("slug")
-@click.argument("fields", metavar="NAME=VALUE…", nargs=-1, required=True, callback=fields_of)
-@yes_option
-@organizers
-def change(client: Client, slug: str, fields: dict[str, Any], yes: bool) -> CommandOutput:
-    """Change settings of SLUG; @FILE as the value is the text of a file, and [1, 2] or null is JSON.
-
-    \b
-    fairboard competition change toxicity closes_at=2030-01-31T23:59Z max_daily_submissions=5
-    fairboard competition change toxicity rules=@rules.md
-
-    Changed rules get a new version, which participants must accept before their next submission.
-    """
-    answer = _change(client.organize(slug, confirm=asking(yes=yes)), with_texts(fields))
-    return CommandOutput(answer, [f"Changed: {', '.join(sorted(answer['changed'])) or 'nothing'}."])
-
-
-def _change(desk: Organizer, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Change settings and print the warnings about the competition."""
-    answer = desk.call("PATCH", "settings", changes)
-    for warning in answer["warnings"]:
-        click.echo(f"Warning: {warning['message']}", err=True)
-    return answer
-
-
-@click.command()
-@click.argument("slug")
-@organizers
-def data(client: Client, slug: str) -> CommandOutput:
-    """List the data files of SLUG, and what each file would disclose.
-
-    The exit code is 1 if a file is held back.
-    """
-    desk = client.organize(slug)
-    answer, lines, errors = desk.ended("data"), list[str](), list[str]()
-    for file in answer["files"]:
-        lines.append(f"{file['name']}: {file['state']}.")
-        sentences = [*file["discloses"], *file["unopened"]]
-        lines += [f"- {sentence}." for sentence in sentences]
-        if file["state"] == "held":
-            errors.append(
-                f"To release {file['name']} anyway: fairboard api POST "
-                f"competitions/{slug}/organize/data/{quoted(file['name'])}/allow"
-            )
-    return CommandOutput(answer, lines, errors, code=1 if errors else 0)
 
 
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> list[str]:
@@ -175,4 +128,4 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
         raise FileRefused("\n".join([checked["why_not"], *(f"- {each['message']}" for each in reasons)]))
 
 
-COMMANDS = (create, apply, change, data)
+COMMANDS = (create, apply)
