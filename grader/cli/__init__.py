@@ -63,7 +63,7 @@ SECTIONS = {
     },
     "Database and storage": {
         "migrate": CliEntry("service", "Upgrade the database schema to the installed version."),
-        "backup": CliEntry("maintenance", "Create, list, verify and restore backups."),
+        "backup": CliEntry("maintenance", "Create, list and verify backups."),
         "restore": CliEntry("maintenance", "Restore a backup into an empty installation."),
     },
 }

@@ -33,28 +33,18 @@ def _target_of(_context: Any, _parameter: Any, value: str | None) -> str | None:
         raise click.BadParameter(f"{error}.") from error
 
 
-class _BackupGroup(CommandGroup):
-    """A command group that makes a backup if it is called without a subcommand."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # A word without a slash or colon is a command, possibly misspelled, rather than a target.
-        if not args or set("/:") & set(args[0]):
-            args = ["create", *args]
-        return super().parse_args(ctx, args)
-
-
 _target = click.argument("target", callback=_target_of, required=False)
 _name = click.option("--backup", "name", help="Name of a backup, from `fairboard backup list`. [newest]")
 
 
-@click.group(cls=_BackupGroup)
+@click.group(cls=CommandGroup)
 def backup() -> None:
-    """Back up the installation while the service runs, and list, verify and restore backups.
+    """Back up the installation while the service runs, and list and verify backups.
 
     \b
-    fairboard backup                                  # to FAIRBOARD_BACKUP_TARGET
-    fairboard backup /mnt/backups                     # to a folder
-    fairboard backup s3://bucket/prefix               # to a bucket
+    fairboard backup create                           # to FAIRBOARD_BACKUP_TARGET
+    fairboard backup create /mnt/backups              # to a folder
+    fairboard backup create s3://bucket/prefix        # to a bucket
     fairboard backup verify
     """
 
@@ -62,7 +52,7 @@ def backup() -> None:
 @backup.command()
 @_target
 def create(target: str | None) -> None:
-    """Back up the database, blobs and settings to TARGET; `fairboard backup TARGET` for short.
+    """Back up the database, blobs and settings to TARGET.
 
     The backup is consistent. Only content that is not yet in TARGET is copied. The database in it contains
     labels and password hashes, so protect the backup, for example in an encrypted bucket. Secret settings

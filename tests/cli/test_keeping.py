@@ -63,14 +63,14 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
     service.score(service.submit(service.competition()))
     with service.database.write() as session:
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
-    made = admin("backup", target)
+    made = admin("backup", "create", target)
     assert made.exit_code == 0, made.output
     assert re.search(r"backup \w+ with the database as of \S+ and 5 blobs \(.* new bytes\)", made.stdout)
     assert (
         "Not in the backup, but needed for a restore:\n- the secret key, FAIRBOARD_SECRET_KEY" in made.stdout
     )
     monkeypatch.setenv("FAIRBOARD_BACKUP_TARGET", str(target))
-    assert admin("backup").exit_code == 0
+    assert admin("backup", "create").exit_code == 0
     listed = json.loads(admin("backup", "list", "--json").stdout)["backups"]
     assert [(each["blobs"], each["missing_objects"]) for each in listed] == [(5, 0)] * 2
     assert re.fullmatch(r".+\n(\S+ +\d+ +5 +0\n){2}", admin("backup", "list").stdout)
@@ -90,12 +90,12 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
 @on_sqlite
 def test_an_incomplete_backup_is_listed_and_fails_its_verification(admin, service, tmp_path):
     sha256 = service.submit(service.competition()).submission.sha256
-    assert "Specify a folder or a bucket, or set FAIRBOARD_BACKUP_TARGET." in admin("backup").stderr
+    assert "Specify a folder or a bucket, or set FAIRBOARD_BACKUP_TARGET." in admin("backup", "create").stderr
     assert "expected a folder or s3://bucket/prefix." in admin("backup", "create", "").stderr
     assert "contains no complete backup." in admin("restore", tmp_path).stderr
     empty = admin("backup", "list", tmp_path / "empty")
     assert (empty.exit_code, "contains no backup." in empty.stderr) == (0, True)
-    assert admin("backup", tmp_path / "backups").exit_code == 0
+    assert admin("backup", "create", tmp_path / "backups").exit_code == 0
     next((tmp_path / "backups").rglob(sha256)).unlink()
     listed = admin("backup", "list", tmp_path / "backups")
     assert (listed.exit_code, listed.stdout.endswith(" 1\n")) == (1, True)
@@ -119,7 +119,7 @@ def test_the_doctor_lists_orphans_and_deletes_them_only_with_the_option(admin, s
 def test_only_the_sweeper_accepts_newer_tables_during_a_rolling_upgrade(admin, service):
     with service.database.write() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    for command in (("backup", "/nowhere"), ("user", "create", "ada"), ("migrate",)):
+    for command in (("backup", "create", "/nowhere"), ("user", "create", "ada"), ("migrate",)):
         refused = admin(*command)
         assert (refused.exit_code, "the schema 9999" in refused.stderr) == (1, True), command
     with installation.opened(with_newer_tables=True) as found:
@@ -239,7 +239,7 @@ def test_an_unreachable_bucket_is_reported_in_one_sentence(admin, service, monke
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
-    backup = admin("backup", str(service.settings.data_dir / "copy"))
+    backup = admin("backup", "create", str(service.settings.data_dir / "copy"))
     assert (backup.exit_code, "Error: The storage cannot be used: " in backup.stderr) == (1, True)
     assert "Traceback" not in backup.stderr
 
