@@ -37,9 +37,6 @@ from grader.scored_files import (
 )
 from grader.text import aligned, csv_lines, markdown_table
 
-ONE_MODEL = ""
-# Maps the name of each model, which is empty if there is only one, to its values. None is undefined.
-Values = Mapping[str, Mapping[str, float | None]]
 _COLUMNS = ("split", "identity", "in_score", "rows", "positives", "score", "overall_auc", *CELLS)
 
 
@@ -47,7 +44,8 @@ _COLUMNS = ("split", "identity", "in_score", "rows", "positives", "score", "over
 class Outcome:
     """The scores of a file.
 
-    `table` contains the headings, then all values. `values` are those to which requirements refer.
+    `table` contains the headings, then all values. `values` are those to which requirements refer: the score
+    and the terms on all rows, of which None is undefined.
     """
 
     answer: Mapping[str, Any]
@@ -55,12 +53,12 @@ class Outcome:
     notes: Sequence[Note]
     table: Sequence[Sequence[object]]
     text: str
-    values: Values
+    values: Mapping[str, float | None]
     warnings: Sequence[str] = ()
 
 
 def bias_outcome(chosen: SimpleNamespace, solution: Path, submission: Path | None = None) -> Outcome:
-    """Score a submission, or columns of the solution, with the bias metric."""
+    """Score a submission, or a column of the solution, with the bias metric."""
     settings = metric_settings(vars(chosen))
     columns = {"label": chosen.label, "identities": chosen.identities, "named": chosen.roles}
     notes: Sequence[Note] = ()
@@ -68,45 +66,38 @@ def bias_outcome(chosen: SimpleNamespace, solution: Path, submission: Path | Non
         read = read_solution(solution, **columns)
         wanted = SubmissionColumns(ONE_NUMBER.columns, read.roles.id or ID)
         file = read_submission(submission, read.row_ids, wanted=wanted)
-        predictions, notes = {ONE_MODEL: file.predictions}, file.notes
+        scores, notes = file.predictions, file.notes
     else:
-        read = read_solution(solution, predictions=chosen.prediction, **columns)
-        predictions = read.predictions
+        read = read_solution(solution, predictions=(chosen.prediction,), **columns)
+        scores = read.predictions[chosen.prediction]
     splits = _splits(read)
     in_score = [
         name
         for name, values in read.identities.items()
         if np.count_nonzero(values[splits["all"]] >= settings.identity_threshold) >= chosen.min_size
     ]
-    models, values = dict[str, Any](), dict[str, Mapping[str, float | None]]()
-    table: list[list[Any]] = [["model", *_COLUMNS]]
+    answers, values = dict[str, Any](), dict[str, float | None]()
+    table: list[list[Any]] = [[*_COLUMNS]]
     texts, warnings = list[str](), list[str]()
-    for model, scores in predictions.items():
-        answers = dict[str, Any]()
-        models[model] = {"splits": answers}
-        for split, rows in splits.items():
-            mentions = {name: each[rows] for name, each in read.identities.items()}
-            report = bias_report(
-                read.labels[rows], scores[rows], mentions, settings=settings, in_score=in_score
-            )
-            place = f"{model}, {split}" if model else split
-            answers[split] = report.as_dict()
-            texts.append(report.to_text(place))
-            warnings += [f"{place}: {cell}" for cell in report.undefined if cell.affects_score]
-            values[model] = {"score": report.score, **report.terms}  # finally those of all rows
-            whole = {"rows": report.rows, "positives": report.positives, **values[model]}
-            lines = [{**asdict(line), "identity": line.name, "rows": line.size} for line in report.subgroups]
-            for line in (whole, *lines):
-                table.append([model, *({"split": split, **line}.get(name) for name in _COLUMNS)])
+    for split, rows in splits.items():
+        mentions = {name: each[rows] for name, each in read.identities.items()}
+        report = bias_report(read.labels[rows], scores[rows], mentions, settings=settings, in_score=in_score)
+        answers[split] = report.as_dict()
+        texts.append(report.to_text(split))
+        warnings += [f"{split}: {cell}" for cell in report.undefined if cell.affects_score]
+        values = {"score": report.score, **report.terms}  # finally those of all rows
+        whole = {"rows": report.rows, "positives": report.positives, **values}
+        lines = [{**asdict(line), "identity": line.name, "rows": line.size} for line in report.subgroups]
+        table += [[{"split": split, **line}.get(name) for name in _COLUMNS] for line in (whole, *lines)]
     return Outcome(
         {
-            **models.get(ONE_MODEL, {"models": models}),
+            "splits": answers,
             "metric_code_version": str(METRIC_CODE_VERSION),
             "notes": [note.as_dict() for note in notes],
         },
         _columns_line(read),
         notes,
-        [line[ONE_MODEL in models :] for line in table],
+        table,
         "\n".join(texts),
         values,
         warnings,
@@ -208,7 +199,7 @@ def metric_outcome(chosen: SimpleNamespace, solution: Path, submission: Path) ->
         notes,
         table,
         "\n".join(aligned([[*map(_rounded, line)] for line in table])) + "\n",
-        {ONE_MODEL: values},
+        values,
     )
 
 

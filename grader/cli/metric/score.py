@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -16,14 +16,10 @@ from grader.cli.parameters import (
     any_metric_options,
     evaluation_options,
     from_jigsaw_option,
-    names_option,
     require_options_of,
     role_option,
     undefined_option,
 )
-
-if TYPE_CHECKING:
-    from grader.cli.metric.outcomes import Values
 
 _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -58,7 +54,7 @@ def _requirements(_context: Any, _parameter: Any, texts: Sequence[str]) -> list[
 @any_metric_options
 @from_jigsaw_option
 @role_option
-@names_option("--prediction", "Columns of SOLUTION to score instead of a SUBMISSION.")
+@click.option("--prediction", metavar="COLUMN", help="Column of SOLUTION to score instead of a SUBMISSION.")
 @click.option(
     "--min-size",
     type=click.IntRange(0),
@@ -91,7 +87,7 @@ def score(solution: Path | None, submission: Path | None, from_jigsaw: Path | No
     \b
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
     fairboard score solution.csv submission.csv --metric rmse --label price --groups region
-    fairboard score data.csv --label toxicity --prediction model_a,model_b
+    fairboard score data.csv --label toxicity --prediction model_a
     fairboard score solution.csv submission.csv --require "score >= 0.92" --require "bpsn_auc >= 0.9"
     fairboard score --from-jigsaw FOLDER submission.csv
 
@@ -107,7 +103,7 @@ def score(solution: Path | None, submission: Path | None, from_jigsaw: Path | No
     files = [path for path in (from_jigsaw, solution, submission) if path is not None]
     if len(files) != (2 if chosen.prediction is None else 1):
         raise click.UsageError(
-            "Specify a SOLUTION or --from-jigsaw, and either a SUBMISSION or --prediction with columns of "
+            "Specify a SOLUTION or --from-jigsaw, and either a SUBMISSION or --prediction with a column of "
             "SOLUTION."
         )
     if chosen.as_json and chosen.format_name:
@@ -132,14 +128,13 @@ def score(solution: Path | None, submission: Path | None, from_jigsaw: Path | No
         raise click.exceptions.Exit(UNMET)
 
 
-def failures(requirements: Sequence[Requirement], values: "Values") -> Iterator[str]:
+def failures(requirements: Sequence[Requirement], values: Mapping[str, float | None]) -> Iterator[str]:
     """Yield a sentence for each requirement that is not met; raise UsageError for an unknown term."""
-    for model, terms in values.items():
-        for each in requirements:
-            if each.term not in terms:
-                raise click.UsageError(f"--require: there is no {each.term!r}. Terms: {', '.join(terms)}.")
-            value = terms[each.term]
-            if value is None or not _RELATIONS[each.relation](value, each.limit):
-                actual = "undefined" if value is None else repr(value)
-                limit = f"{each.term} {each.relation} {each.limit!r}"
-                yield f"{model and model + ': '}{each.term} is {actual}, but the requirement is {limit}."
+    for each in requirements:
+        if each.term not in values:
+            raise click.UsageError(f"--require: there is no {each.term!r}. Terms: {', '.join(values)}.")
+        value = values[each.term]
+        if value is None or not _RELATIONS[each.relation](value, each.limit):
+            actual = "undefined" if value is None else repr(value)
+            limit = f"{each.term} {each.relation} {each.limit!r}"
+            yield f"{each.term} is {actual}, but the requirement is {limit}."
