@@ -1,10 +1,7 @@
 """Report building blocks: sections with tables and charts, as text, JSON or HTML."""
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
@@ -13,14 +10,7 @@ from fairboard.bias.analysis.table import CELLS, heat
 from fairboard.bias.reports import HEADINGS as CELL_HEADINGS
 
 SHADES = 6
-SHARES = ("share_positive", "share_tied", "rate", "subgroup share", "background share")
-HEADINGS: dict[str, str] = {
-    "size": "count",
-    "share_positive": "positive",
-    "score": "Score",
-    "overall_auc": "Overall AUC",
-    **CELL_HEADINGS,
-}
+HEADINGS: dict[str, str] = {"score": "Score", "overall_auc": "Overall AUC", **CELL_HEADINGS}
 
 
 def heading(name: object) -> str:
@@ -28,17 +18,15 @@ def heading(name: object) -> str:
     return HEADINGS.get(str(name), str(name).replace("_", " "))
 
 
-def written(name: object, value: Any, digits: int = 3) -> str:
-    """Return the text of a value: shares in percent, counts, numbers; a dash stands for no value."""
+def written(value: Any, digits: int = 3) -> str:
+    """Return the text of a value; a dash stands for no value."""
     if isinstance(value, str):
         return value
     if pd.isna(value):
         return "-"
-    if name in SHARES:
-        return f"{value:.1%}"
     if not isinstance(value, float) or abs(value) >= 1000:
         return f"{value:,.0f}"
-    if 0 < abs(value) < 0.001 and name not in CELLS:
+    if 0 < abs(value) < 0.001:
         return f"{value:.3g}"
     return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 avoids -0
 
@@ -47,8 +35,8 @@ def written(name: object, value: Any, digits: int = 3) -> str:
 class Table:
     """A data frame with a caption and, for a chart, an inline SVG; `name` is the key in JSON.
 
-    Columns are formatted by their names. If the axis of the columns has a name, they are labels or identities
-    of the data, which have no format of their own. An earlier table sums up the values of a chart.
+    If the axis of the columns has a name, they are labels or identities of the data, which are shown as they
+    are. An earlier table sums up the values of a chart.
     """
 
     name: str
@@ -59,10 +47,9 @@ class Table:
 
     def shown(self) -> pd.DataFrame:
         """Return the values as texts."""
-        if self.frame.columns.name is not None:
-            return self.frame.map(lambda each: written("", each, self.digits)).rename_axis(columns=None)
-        texts = {name: [written(name, each, self.digits) for each in self.frame[name]] for name in self.frame}
-        return pd.DataFrame(texts, self.frame.index).rename(columns=heading)
+        texts = self.frame.map(written, digits=self.digits)
+        of_data = texts.columns.name is not None
+        return texts.rename_axis(columns=None) if of_data else texts.rename(columns=heading)
 
     def lines(self) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         """Yield the name of each row with its texts and shades from -6 to 6, as in the papers' tables."""
@@ -114,16 +101,12 @@ class Analysis:
 def html_page(analysis: Analysis) -> str:
     """Return a report as an HTML page with inline SVG charts and light and dark color schemes.
 
-    The file is self-contained. Its content security policy allows only its own style sheet, by hash.
+    The file is self-contained: its content security policy allows no scripts and no other files.
     """
-    from jinja2 import Environment  # which texts and JSON do not need
+    from jinja2 import Environment, PackageLoader  # which texts and JSON do not need
 
-    folder = files("grader.reports")
-    style, page = (folder.joinpath(name).read_text("utf-8") for name in ("report.css", "report.html"))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'"
-    template = Environment(autoescape=True, trim_blocks=True).from_string(page)
-    return template.render(analysis=analysis, style=style, policy=policy)
+    environment = Environment(loader=PackageLoader("grader.reports", ""), autoescape=True, trim_blocks=True)
+    return environment.get_template("report.html").render(analysis=analysis)
 
 
 def plain_text(analysis: Analysis) -> str:

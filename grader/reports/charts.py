@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from fairboard.bias.analysis.association import TENTHS
 from fairboard.bias.analysis.distributions import aeg, widest
 from grader.charts.rates_and_bars import bar_chart, rate_chart
 from grader.charts.svg import Axis
@@ -50,23 +49,16 @@ def curve_chart(name: str, of: str, curve: pd.DataFrame) -> Table:
 
 def rate_chart_of(caption: str, rates: pd.DataFrame) -> Table:
     """Return a bar chart like Figure 11, which shows the rate of each group for each label."""
-    table = 100 * rates.pivot(index="label", columns="group", values="rate")
-    table = table.loc[rates["label"].unique(), rates["group"].unique()]
-    bars = [
-        (label, [None if pd.isna(rate) else rate for rate in line])
-        for label, *line in table.itertuples(name=None)
-    ]
-    svg = bar_chart(caption, bars, list(table.columns), Axis("% of the pairs", 0, 100))
-    return Table("rates by group", f"{caption}, in percent", table, svg=svg)
+    table = rates.set_index(["label", "group"])["rate"].unstack(sort=False)
+    bars = [(label, line) for label, *line in table.itertuples(name=None)]
+    svg = bar_chart(caption, bars, list(table.columns), Axis("share of the pairs", 0, 1))
+    return Table("rates by group", caption, table, svg=svg)
 
 
 def fraction_chart(name: str, tenths: pd.Series) -> Table:
     """Return a bar chart like Figure 5 of the values of a column, rounded to tenths."""
     title = f"{name}: distribution of values"
-    labels = [f"{tenth:g}" for tenth in TENTHS]
     axis = Axis("rows (logarithmic)", 0.5, max(*tenths, 1) * 1.3, is_logarithmic=True)
-    bars = [(label, [rows]) for label, rows in zip(labels, tenths.tolist(), strict=True)]
+    bars = [(f"{tenth:g}", [rows]) for tenth, rows in tenths.items()]
     svg = bar_chart(title, bars, (), axis, "value, rounded to tenths")
-    return Table(
-        title, title, pd.DataFrame({"rows": tenths.tolist()}, pd.Index(labels, name="value")), svg=svg
-    )
+    return Table(title, title, tenths.to_frame("rows").rename_axis("value"), svg=svg)

@@ -1,10 +1,12 @@
-"""Report sections, each created from the data frames of one analysis."""
+"""Analysis report on a solution and the predictions of one or two models, section by section."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
+import numpy as np
 import pandas as pd
 
-from fairboard import BiasReport, bias_report
+from fairboard import bias_report
 from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.association import (
     TENTHS,
@@ -17,33 +19,33 @@ from fairboard.bias.analysis.association import (
     ppmi,
     prediction_correlations,
 )
-from fairboard.bias.analysis.data import Predictions
-from fairboard.bias.analysis.distributions import aeg, equality_curve, score_histograms, score_moments, widest
+from fairboard.bias.analysis.distributions import (
+    LabelClass,
+    aeg,
+    equality_curve,
+    score_histograms,
+    score_moments,
+    widest,
+)
 from fairboard.bias.analysis.pairs import fuzzed_terms, pair_rates, role_scores
 from fairboard.bias.analysis.pinned_auc import NOT_ROBUST, pinned_auc
 from fairboard.bias.analysis.table import CELLS, label_tables, metric_table, overall_aucs, power_effect
 from fairboard.bias.prepared import FloatArray
 from fairboard.bias.subgroups import BIAS_AUCS
+from grader.files.solution.columns import Categories
 from grader.reports import charts
-from grader.reports.blocks import Section, Table, heading, written
+from grader.reports.blocks import Analysis, Section, Table, heading
+from grader.reports.material import Material
 
+CLASSES: tuple[LabelClass, ...] = ("negative", "positive")
 BINS = 25
 COMBINED_GROUPS = 6
-IDENTITIES_TEXTS = [
-    "Each identity is compared with the rows that do not mention it; with an annotated background, without "
-    "the rows in which it is blank.",
-    "A dash means that one of the compared sets has no rows.",
-]
-ONE_PREDICTION = (
-    "The file has only one column of predictions, which is compared with every label. For a label that it "
-    "does not predict, the values show the association between predictions and label, not the quality of the "
-    "predictions."
-)
-DISTRIBUTIONS_TEXT = "The charts show shares of rows so that sets of different sizes can be compared."
+MOST_SLICES = 12
+PAIR_COLUMNS = ("role", "group")  # the slices of counterfactual pairs
+IDENTITIES_TEXT = "A dash means that one of the compared sets has no rows."
 CURVE_TEXT = (
-    "Each point on a curve corresponds to a threshold. Its coordinates are the shares of the subgroup and of "
-    "the background at or above this threshold. On the diagonal, the two shares are equal. The shaded area "
-    "between curve and diagonal is the AEG. An AEG above 0 (lower right) means that the subgroup is scored "
+    "Each point on a curve corresponds to a threshold. On the diagonal, the two shares are equal. The shaded "
+    "area between curve and diagonal is the AEG. If it is above 0 (lower right), the subgroup is scored "
     "higher. An AEG of 0 does not imply equal treatment because a curve may cross the diagonal. The ring "
     "marks the threshold with the largest difference between the two shares."
 )
@@ -54,43 +56,67 @@ ASSOCIATION_TEXT = (
     "single label always has 0 or no value."
 )
 PAIRS_TEXT = (
-    "The rows of a pair differ in one respect. A rate of 50% means that anti and pro are scored equally, or "
+    "The rows of a pair differ in one respect. A rate of 0.5 means that anti and pro are scored equally, or "
     "that the effects in different groups cancel out. Compare the groups separately."
 )
-Models = Mapping[str, FloatArray]
 
 
-def model_sections(data: Data, models: Models, lowest: int) -> list[Section]:
+def analyse(inputs: Material) -> Analysis:
+    """Return a complete analysis of a solution and, if there are predictions, of the models.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows to analyze, or if pairs are incomplete.
+    """
+    if not inputs.rows.size:
+        raise ValueError(f"The solution has no rows in the split {inputs.split!r}.")
+    data = inputs.kept
+    if not inputs.models:
+        of_identities = [_associations(data), _together(data)] if data.identities else []
+        return Analysis("Audit of the data", inputs.facts(), [_fractions(data), *of_identities])
+    predictions = inputs.at_rows(inputs.candidate)
+    sections = _of_scored_label(inputs) if data.label in predictions else []
+    if inputs.solution.other_labels:
+        sections.append(_labels(data, predictions))
+    if data.identities:
+        sections.append(_association(data, predictions))
+    pair, role = inputs.solution.pair, inputs.solution.slices.get("role")
+    if pair and role:
+        sections.append(_pairs(inputs, pair, role))
+    if inputs.fuzzed is not None:
+        sections.append(_fuzzed(data, predictions, inputs.fuzzed))
+    return Analysis(f"Analysis of {next(iter(inputs.models))}", inputs.facts(), sections)
+
+
+def _of_scored_label(inputs: Material) -> list[Section]:
     """Return the sections on the scored label, of one or two models."""
+    data, label = inputs.kept, inputs.data.label
+    models = inputs.at_rows({name: each[label] for name, each in inputs.models.items() if label in each})
     tables = {name: metric_table(data, each) for name, each in models.items()}
     predictions, table = next(iter(models.values())), next(iter(tables.values()))
     sections = list[Section]()
     if data.background == "all":
-        labels = data.labels[data.label]
-        sections.append(_score(bias_report(labels, predictions, data.identities, settings=data.settings)))
+        sections.append(_score(data, predictions))
     if table.empty:
         return sections
     in_order = table.sort_values("mean_auc", kind="stable")
-    shown, differences = in_order, list[Table]()
+    shown = pd.concat(tables, names=["model"]).reset_index("model").loc[in_order.index]
+    blocks = [Table("identities", "Identities, lowest mean AUC first", shown)]
     if len(tables) > 1:
         (candidate, ours), (baseline, theirs) = tables.items()
-        shown = pd.concat(tables, names=["model"]).reset_index("model").loc[in_order.index]
-        title = f"{candidate} minus {baseline}"
-        differences = [Table("differences", title, _difference(ours, theirs))]
-    blocks = [Table("identities", "Identities, lowest mean AUC first", shown), *differences]
-    sections.append(Section("identities", "Identities", IDENTITIES_TEXTS, blocks))
+        blocks.append(Table("differences", f"{candidate} minus {baseline}", _difference(ours, theirs)))
+    sections.append(Section("identities", "Identities", [IDENTITIES_TEXT], blocks))
     effects = power_effect(_overall(data, predictions), table, data.settings)[["score", *BIAS_AUCS]]
     blocks = [Table("power", "Values by exponent", effects, digits=4)]
     sections.append(Section("power", "Effect of the exponent", (), blocks))
-    least = in_order.dropna(subset="mean_auc").index[:lowest].tolist()
+    least = in_order.dropna(subset="mean_auc").index[: inputs.lowest].tolist()
     caption = "Expected pinned AUC: the weighted sum of four AUCs"
     pinned = Table("expected", caption, pinned_auc(data, predictions))
-    return [
-        *sections,
-        _distributions(data, predictions, least),
-        _curves(data, predictions, least),
-        Section("pinned", "Pinned AUC (not robust)", [NOT_ROBUST], [pinned]),
-    ]
+    if least:
+        sections += [_distributions(data, predictions, least), _curves(data, predictions, least)]
+    sections.append(Section("pinned", "Pinned AUC (not robust)", [NOT_ROBUST], [pinned]))
+    return [*sections, *_slices(inputs, models)]
 
 
 def _overall(data: Data, predictions: FloatArray) -> float:
@@ -98,74 +124,74 @@ def _overall(data: Data, predictions: FloatArray) -> float:
     return float(overall_aucs(data, {data.label: predictions})[data.label])
 
 
-def _score(report: BiasReport) -> Section:
+def _score(data: Data, predictions: FloatArray) -> Section:
+    report = bias_report(data.labels[data.label], predictions, data.identities, settings=data.settings)
     values = {heading(name): value for name, value in {**report.terms, "score": report.score}.items()}
     frame = pd.DataFrame({"value": values}, list(values), dtype=float).rename_axis("term")
     caption = f"{report.rows:,} rows, {report.positives:,} of them positive"
-    missing = [str(each) for each in report.undefined if each.affects_score]
-    so = "The power means omit them" if report.score is not None else "There is no score"
-    texts = [f"Undefined AUCs: {len(missing):,}. {so}:", *missing] if missing else []
-    return Section("score", "Score", texts, [Table("terms", caption, frame, digits=5)])
+    undefined = [str(each) for each in report.undefined if each.affects_score]
+    return Section("score", "Score", undefined, [Table("terms", caption, frame, digits=5)])
 
 
 def _difference(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return (first - second)[list(CELLS)].add_suffix("_difference")
 
 
-def slices_section(slices: Mapping[str, tuple[Data, Models]], texts: Sequence[str]) -> Section:
-    """Return the metrics of one or two models on slices of the data, like Table 6 in Borkan et al."""
+def _slices(inputs: Material, models: Mapping[str, FloatArray]) -> Iterator[Section]:
+    """Yield the metrics of one or two models on slices of the data, like Table 6 in Borkan et al."""
     overall, tables = [], dict[tuple[str, str], pd.DataFrame]()
-    for name, (data, models) in slices.items():
-        for model, predictions in models.items():
-            auc = _overall(data, predictions)
-            overall.append({"slice": name, "model": model, "size": data.size, "overall_auc": auc})
-            tables[name, model] = metric_table(data, predictions)
-    frame = pd.concat(tables, names=["slice", "model"]).reset_index(["model", "identity"])
-    blocks = [
-        Table("overall", "All rows of each slice", pd.DataFrame(overall).set_index("slice")),
-        Table("identities", "Identities by slice", frame),
-    ]
-    return Section("slices", "Slices of the data", texts, blocks)
+    for column, texts in inputs.solution.slices.items():
+        codes = texts.codes[inputs.rows]
+        for code in np.unique(codes[codes >= 0])[:MOST_SLICES] if column not in PAIR_COLUMNS else ():
+            rows, name = codes == code, f"{column} = {texts.values[code]}"
+            data = inputs.kept.at(rows).mentioned_by(inputs.minimum_size)
+            for model, predictions in models.items():
+                auc = _overall(data, predictions[rows])
+                overall.append({"slice": name, "model": model, "size": data.size, "overall_auc": auc})
+                tables[name, model] = metric_table(data, predictions[rows])
+    if tables:
+        frame = pd.concat(tables, names=["slice", "model"]).reset_index(["model", "identity"])
+        blocks = [
+            Table("overall", "All rows of each slice", pd.DataFrame(overall).set_index("slice")),
+            Table("identities", "Identities by slice", frame),
+        ]
+        note = f"At most {MOST_SLICES} values of each column are shown."
+        yield Section("slices", "Slices of the data", [note], blocks)
 
 
 def _distributions(data: Data, predictions: FloatArray, names: Sequence[str]) -> Section:
     moments = {name: score_moments(data, predictions, name) for name in names}
-    table = pd.concat(moments, names=["identity", "of"]).reset_index("of") if names else pd.DataFrame()
+    table = pd.concat(moments, names=["identity", "of"]).reset_index("of")
     blocks = [Table("moments", "Predictions by class", table)]
     for name in names:
         bins = score_histograms(data, predictions, name, bins=BINS)
-        blocks += [charts.distribution_chart(name, of, bins) for of in ("negative", "positive")]
-    return Section("distributions", "Distributions of predictions", [DISTRIBUTIONS_TEXT], blocks)
+        blocks += [charts.distribution_chart(name, of, bins) for of in CLASSES]
+    return Section("distributions", "Distributions of predictions", (), blocks)
 
 
 def _curves(data: Data, predictions: FloatArray, names: Sequence[str]) -> Section:
     lines, blocks = [], list[Table]()
-    for name in names:
-        for of in ("negative", "positive"):
-            curve = equality_curve(data, predictions, name, of)
-            if len(curve):
-                gap = widest(curve).drop(["subgroup", "background"])
-                lines.append({"identity": name, "class": of, "aeg": aeg(curve), **gap})
-                blocks.append(charts.curve_chart(name, of, curve))
-    frame = pd.DataFrame(lines).set_index("identity") if lines else pd.DataFrame()
-    blocks.insert(0, Table("curves", "AEGs and the thresholds with the widest gaps", frame))
-    return Section("curves", "Equality curves", [CURVE_TEXT], blocks)
+    for name, of in product(names, CLASSES):
+        curve = equality_curve(data, predictions, name, of)
+        gap = widest(curve).drop(["subgroup", "background"])
+        lines.append({"identity": name, "class": of, "aeg": aeg(curve), **gap})
+        blocks.append(charts.curve_chart(name, of, curve))
+    frame = pd.DataFrame(lines).set_index("identity")
+    curves = Table("curves", "AEGs and the thresholds with the widest gaps", frame)
+    return Section("curves", "Equality curves", [CURVE_TEXT], [curves, *blocks])
 
 
-def labels_section(data: Data, predictions: Predictions) -> Section:
+def _labels(data: Data, predictions: Mapping[str, FloatArray]) -> Section:
     """Return the overall AUC of each label, and the five matrices of identities x labels."""
     tables, overall = label_tables(data, predictions), overall_aucs(data, predictions)
     blocks = [Table("overall_aucs", "Overall AUC", overall.to_frame(), digits=5)]
-    for cell in CELLS:
-        matrix = tables[cell].unstack("label", sort=False)
-        blocks.append(Table(cell, heading(cell), matrix))
-    texts = [] if isinstance(predictions, Mapping) or len(overall) == 1 else [ONE_PREDICTION]
-    if unpredicted := [label for label in data.labels if label not in overall]:
-        texts.append(f"Not predicted: {', '.join(unpredicted)}.")
+    blocks += [Table(cell, heading(cell), tables[cell].unstack("label", sort=False)) for cell in CELLS]
+    unpredicted = [label for label in data.labels if label not in overall]
+    texts = [f"Not predicted: {', '.join(unpredicted)}."] if unpredicted else []
     return Section("labels", "Labels and identities", texts, blocks)
 
 
-def association_section(data: Data, predictions: Models) -> Section:
+def _association(data: Data, predictions: Mapping[str, FloatArray]) -> Section:
     """Return correlations between identities and predictions, and mean predictions by class."""
     caption = "Correlations between identities (fractions) and predictions"
     correlations = prediction_correlations(data, predictions)
@@ -174,28 +200,29 @@ def association_section(data: Data, predictions: Models) -> Section:
     return Section("association", "Identities and predictions", (), blocks)
 
 
-def pairs_section(
-    pairs: Sequence[str], roles: Sequence[str], groups: Sequence[str] | None, predictions: Models
-) -> Section:
+def _pairs(inputs: Material, pair: Categories, role: Categories) -> Section:
     """Return how often the row with the role anti of a pair is scored higher than the one with pro."""
-    rates = pair_rates(pairs, roles, groups, predictions)
-    scores = role_scores(pairs, roles, groups, predictions)
+    group = inputs.solution.slices.get("group")
+    # Rows with the Usage `Ignored` are used in pairs, too.
+    rows = pair.texts(), role.texts(), group.texts() if group else None, inputs.candidate
+    rates, scores = pair_rates(*rows), role_scores(*rows)
     caption = "Share of pairs in which anti is scored higher than pro (ties count as one half)"
     blocks = [
         Table("rates", caption, rates.set_index("label")),
         Table("scores", "Predictions", scores.set_index("label")),
     ]
-    if len(rates) and rates["group"].nunique() <= COMBINED_GROUPS:
+    if rates["pairs"].all() and rates["group"].nunique() <= COMBINED_GROUPS:
         blocks.append(charts.rate_chart_of(caption, rates))
     return Section("pairs", "Counterfactual pairs", [PAIRS_TEXT], blocks)
 
 
-def fuzzed_section(one: tuple[Data, Models], other: tuple[Data, Models]) -> Section:
+def _fuzzed(original: Data, predictions: Mapping[str, FloatArray], other: Material) -> Section:
     """Return the terms on the original and on the fuzzed set, and the differences of every metric."""
-    (original, ours), (fuzzed, theirs) = one, other
-    terms = fuzzed_terms(original, ours, fuzzed, theirs).reset_index("term")
+    fuzzed, fuzzed_predictions = other.kept, other.at_rows(other.candidate)
+    terms = fuzzed_terms(original, predictions, fuzzed, fuzzed_predictions).reset_index("term")
     terms["term"] = terms["term"].map(heading)
-    changes = _difference(label_tables(fuzzed, theirs), label_tables(original, ours)).dropna(how="all")
+    tables = label_tables(fuzzed, fuzzed_predictions), label_tables(original, predictions)
+    changes = _difference(*tables).dropna(how="all")
     blocks = [
         Table("terms", "Terms and score", terms, digits=5),
         Table("changes", "Fuzzed minus original", changes.reset_index("label")),
@@ -203,21 +230,16 @@ def fuzzed_section(one: tuple[Data, Models], other: tuple[Data, Models]) -> Sect
     return Section("fuzzed", "Fuzzed set", (), blocks)
 
 
-def audit_sections(data: Data) -> list[Section]:
-    """Return the sections of an audit of the data without a model."""
-    return [_associations(data), _fractions(data), _together(data)] if data.identities else [_fractions(data)]
-
-
 def _associations(data: Data) -> Section:
-    matrices = {
-        "correlations fractions": ("Pearson's r (fractions)", label_correlations(data, "fractions")),
-        "correlations binarized": ("Pearson's r (binarized)", label_correlations(data, "binarized")),
-        "ppmi comments": ("PPMI (over comments)", ppmi(data, "comments")),
-        "ppmi pairs": ("PPMI (over pairs of identity and label)", ppmi(data, "pairs")),
-    }
-    blocks = [Table(name, title, each) for name, (title, each) in matrices.items()]
+    fractional, binarized = label_correlations(data, "fractions"), label_correlations(data, "binarized")
     means = mean_labels(data).fillna({"identity": "all rows"}).set_index("identity")
-    blocks.append(Table("mean_labels", "Mean labels", means))
+    blocks = [
+        Table("correlations fractions", "Pearson's r (fractions)", fractional),
+        Table("correlations binarized", "Pearson's r (binarized)", binarized),
+        Table("ppmi comments", "PPMI (over comments)", ppmi(data, "comments")),
+        Table("ppmi pairs", "PPMI (over pairs of identity and label)", ppmi(data, "pairs")),
+        Table("mean_labels", "Mean labels", means),
+    ]
     return Section("associations", "Identities and labels in the data", [ASSOCIATION_TEXT], blocks)
 
 
@@ -231,18 +253,12 @@ def _fractions(data: Data) -> Section:
 
 
 def _together(data: Data) -> Section:
-    both, per_row = co_mentions(data), identities_per_row(data)
-    mentions, rows = int((per_row.index * per_row).sum()), (int(per_row.sum()), int(per_row[1:].sum()))
-    mean, where_any = (written("mean", mentions / each if each else None) for each in rows)
-    sizes = pd.Series({name: both.loc[name, name] for name in both.index}, dtype=float)
-    means = (both.sum(axis=1) / sizes.where(sizes > 0)).to_frame("mean").rename_axis("identity")
-    per_row_caption = f"Identities per row: mean {mean}; {where_any} in rows with at least one"
+    both = co_mentions(data)
+    means = (both.sum(axis=1) / np.diag(both)).to_frame("mean").rename_axis("identity")
     caption = "Mean number of identities in the rows that mention each identity, including that identity"
     blocks = [
-        Table("identities_per_row", per_row_caption, per_row.to_frame()),
+        Table("identities_per_row", "Identities per row", identities_per_row(data).to_frame()),
         Table("mean_by_identity", caption, means),
         Table("rows", "Rows that mention both", both.rename_axis(columns="identity")),
     ]
-    blank = "count as not mentioned" if data.background == "all" else "are excluded"
-    text = f"There are {data.size:,} rows. Blank identities {blank}."
-    return Section("co_mentions", "Co-mentions", [text], blocks)
+    return Section("co_mentions", "Co-mentions", (), blocks)

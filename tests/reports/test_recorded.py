@@ -60,10 +60,8 @@ def _compared():
     ours, theirs = _predictions(truth, 7), _predictions(truth, 17)
     return Material(
         truth,
-        {"toxic": ours, "insult": 1 - ours},
-        {"toxic": theirs},
-        names=("ours", "theirs"),
-        fuzzed=Material(truth, {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}, minimum_size=3),
+        {"ours": {"toxic": ours, "insult": 1 - ours}, "theirs": {"toxic": theirs}},
+        Material(truth, {"": {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}}, minimum_size=3),
         minimum_size=3,
         lowest=1,
     )
@@ -73,8 +71,10 @@ def _alone():
     truth = replace(solution(), other_labels={}, pair=None, slices={})
     return Material(
         truth,
-        {"toxic": np.where(np.arange(ROWS) % 2, 1e-5, 2e-5)},
-        {"toxic": np.full(ROWS, 0.5)},
+        {
+            "submission": {"toxic": np.where(np.arange(ROWS) % 2, 1e-5, 2e-5)},
+            "other": {"toxic": np.full(ROWS, 0.5)},
+        },
         background="annotated",
         settings=MetricSettings(undefined="skip", power=-1),
     )
@@ -82,7 +82,9 @@ def _alone():
 
 def _nobody():
     truth = solution()
-    return Material(truth, {"toxic": np.full(ROWS, 1500.0)}, split="private", minimum_size=ROWS)
+    return Material(
+        truth, {"submission": {"toxic": np.full(ROWS, 1500.0)}}, split="private", minimum_size=ROWS
+    )
 
 
 def _data():

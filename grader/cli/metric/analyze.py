@@ -1,5 +1,6 @@
 """`fairboard analyze`: a report on data and models, created without a server."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,12 +107,13 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
     from grader.reports import Material
 
     solution = read_solution(path, label=chosen.label, identities=chosen.identities, named=chosen.roles)
-    name, other = (one_line(path.name, LONGEST_NAME) if path else "" for path in (submission, against))
+    models = dict[str, Mapping[str, Any]]()
+    for file in filter(None, (submission, against)):
+        name = one_line(file.name, LONGEST_NAME)
+        models[f"{name} (baseline)" if name in models else name] = _predictions(file, solution)
     return Material(
         solution,
-        predictions=_predictions(submission, solution),
-        others=_predictions(against, solution),
-        names=(name, f"{other} (baseline)" if other == name else other),
+        models,
         settings=metric_settings(vars(chosen)),
         split=chosen.split,
         background=chosen.background,
@@ -120,12 +122,10 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
     )
 
 
-def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
+def _predictions(path: Path, solution: "Solution") -> dict[str, Any]:
     """Read a submission; print its notes to stderr."""
     from grader.files import read_label_predictions
 
-    if path is None:
-        return {}
     predictions, notes = read_label_predictions(
         path, solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
     )
