@@ -5,15 +5,13 @@ sums are exact, so the score does not depend on the order of the rows.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from fairboard.interface import FloatArray
 
-_SIGNIFICANT_BITS = 53
-_BLOCK = 8192
-_FIRST_LEVELS = 2
+_BLOCK = 2**15
 _NEGLIGIBLE = 2.0**-44
 
 
@@ -46,48 +44,19 @@ def exact_sum(values: FloatArray) -> float:
     >>> exact_sum(np.array([1e100, 1.0, -1e100]))
     1.0
     """
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if not largest:
-        return 0.0
-    leaders = _leaders(largest, min(values.size, _BLOCK))
-    # Two levels nearly always suffice: the rest is too small to change the rounding.
-    sums = _sums(values, leaders[:_FIRST_LEVELS])
-    left = values.size * math.ulp(leaders[_FIRST_LEVELS - 1]) if len(leaders) >= _FIRST_LEVELS else math.inf
-    if (total := math.fsum([*sums, left])) == math.fsum([*sums, -left]):
-        return total
-    return math.fsum(_sums(values, leaders))
+    blocks = (values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK))
+    return math.fsum(level for block in blocks for level in _levels(block))
 
 
-def _sums(values: FloatArray, leaders: Sequence[float]) -> list[float]:
-    """Return the exact sums of all levels and blocks, and of the rest if it is added without rounding."""
-    block = min(values.size, _BLOCK)
-    sums, high, kept, ones = list[float](), np.empty(block), np.empty(block), np.ones(block)
-    for start in range(0, values.size, block):
-        rest = values[start : start + block]
-        part, next_rest, one = high[: rest.size], kept[: rest.size], ones[: rest.size]
-        for level, leader in enumerate(leaders, 1):
-            np.add(rest, leader, out=part)
-            np.subtract(part, leader, out=part)
-            # Nothing is rounded, so the order does not matter, and `dot` is faster than `sum`.
-            sums.append(float(np.dot(part, one)))
-            if level == _FIRST_LEVELS == len(leaders):
-                break
-            rest = np.subtract(rest, part, out=next_rest)
-            if level > 1 and not np.bitwise_or.reduce(rest.view(np.int64)):
-                break
-        else:  # multiples of the smallest number, whose sums are not rounded
-            sums.append(float(np.dot(rest, one)))
-    return sums
-
-
-def _leaders(largest: float, count: int) -> list[float]:
-    """Return the constant of each level, until the rest can be added without rounding."""
-    leaders, count_bits = list[float](), count.bit_length()
-    exponent = math.frexp(largest)[1] + count_bits
-    while exponent >= _SIGNIFICANT_BITS - 1073:
-        leaders.append(math.ldexp(1.5, exponent))
-        exponent += count_bits - _SIGNIFICANT_BITS + 1
-    return leaders
+def _levels(rest: FloatArray) -> Iterator[float]:
+    """Yield the exact sum of each level of a block, until the rest is 0."""
+    count_bits = rest.size.bit_length()
+    while largest := max(float(rest.max()), -float(rest.min())):
+        leader = math.ldexp(1.5, math.frexp(largest)[1] + count_bits)
+        high = rest + leader
+        high -= leader
+        yield float(high.sum())
+        rest = rest - high
 
 
 def deviations(values: FloatArray) -> FloatArray:
