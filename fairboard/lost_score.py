@@ -70,20 +70,15 @@ def mean_losses(values: Mapping[Key, float], power: float, best: float, amount: 
         sum is `amount`; a worse group never has a smaller loss than a better one. If no group alone improves
         the mean, the distances from the best value are scaled. Empty if all groups have the best value.
     """
-    losses = _improvements(list(values.values()), power, best) if values else {}
-    return _scaled({key: losses[value] for key, value in values.items()}, amount) or _scaled(
-        {key: abs(best - value) for key, value in values.items()}, amount
-    )
-
-
-def _improvements(values: list[float], power: float, best: float) -> dict[float, float]:
-    """Return the improvement of the mean by the value that alone becomes the best one."""
-    before, improvements = _mean(values, power), dict[float, float]()
-    for value in set(values):
-        others = values.copy()
-        others.remove(value)
-        improvements[value] = abs(_mean([*others, best], power) - before)
-    return improvements | {best: 0.0}
+    if not values:
+        return {}
+    numbers, gains = list(values.values()), dict[Key, float]()
+    before = _mean(numbers, power)
+    for place, key in enumerate(values):
+        improved = [*numbers[:place], best, *numbers[place + 1 :]]
+        gains[key] = abs(_mean(improved, power) - before)
+    distances = {key: abs(best - value) for key, value in values.items()}
+    return _scaled(gains, amount) or _scaled(distances, amount)
 
 
 def _mean(values: list[float], power: float) -> float:
