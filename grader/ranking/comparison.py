@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from grader.ranking import selection
-from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, SCALE, RankedEntry, Scale
+from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, SCALE, Scale, TeamEntry
 from grader.ranking.selection import Ranking, Scored
 
 # The scales of the scores before and after.
@@ -42,16 +42,13 @@ class ScorePair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TeamChange:
-    """A team's standings on one leaderboard under both scoring versions; None where it is missing."""
+    """A team's rank and entry on one leaderboard under both scoring versions; None where it is missing."""
 
     team_id: int
-    before: RankedEntry | None
-    after: RankedEntry | None
-
-    @property
-    def has_moved(self) -> bool:
-        """Whether the team's rank changes, or the team enters or leaves the leaderboard."""
-        return self.before is None or self.after is None or self.before.rank != self.after.rank
+    rank_before: int | None
+    before: TeamEntry | None
+    rank_after: int | None
+    after: TeamEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +66,13 @@ class BoardChange:
     @property
     def moved(self) -> tuple[TeamChange, ...]:
         """The teams whose rank changes or that enter or leave the leaderboard."""
-        return tuple(team for team in self.teams if team.has_moved)
+        return tuple(team for team in self.teams if team.rank_before != team.rank_after)
 
     @property
     def leaders(self) -> tuple[int | None, int | None]:
         """The ids of the first teams before and after the change."""
-        before = (team.team_id for team in self.teams if team.before and team.before.rank == 1)
-        after = (team.team_id for team in self.teams if team.after and team.after.rank == 1)
+        before = (team.team_id for team in self.teams if team.rank_before == 1)
+        after = (team.team_id for team in self.teams if team.rank_after == 1)
         return next(before, None), next(after, None)
 
 
@@ -138,9 +135,8 @@ def compare(
     sizes = [max(map(abs, changes)) for pair in pairs if (changes := pair.changes(scales))]
     boards = {}
     for board in sorted(before.rankings.keys() | after.rankings.keys()):
-        sides = zip(before.rankings.get(board, Ranking()), after.rankings.get(board, Ranking()), strict=True)
-        public, private = (_board_change(*lines) for lines in sides)
-        boards[board] = public, private
+        old, new = before.rankings.get(board, Ranking()), after.rankings.get(board, Ranking())
+        boards[board] = _board_change(old.public, new.public), _board_change(old.private, new.private)
     teams = sorted(before.choices.keys() | after.choices.keys())
     return VersionDifference(
         boards=boards,
@@ -152,8 +148,9 @@ def compare(
     )
 
 
-def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry]) -> BoardChange:
-    left = {line.entry.team_id: line for line in before}
-    teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line) for line in after]
-    teams += [TeamChange(team_id, line, None) for team_id, line in left.items()]
-    return BoardChange(tuple(teams))
+def _board_change(*sides: Iterable[TeamEntry]) -> BoardChange:
+    old, new = ({each.team_id: (rank, each) for rank, each in enumerate(side, 1)} for side in sides)
+    missing = None, None
+    return BoardChange(
+        tuple(TeamChange(each, *old.get(each, missing), *new.get(each, missing)) for each in new | old)
+    )

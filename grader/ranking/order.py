@@ -60,14 +60,6 @@ class TeamEntry:
     submitted_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class RankedEntry:
-    """An entry with its rank: one row of a leaderboard."""
-
-    rank: int
-    entry: TeamEntry
-
-
 def round_half_even(value: float, decimals: int) -> Decimal:
     """Round the exact value of a float, half to even.
 
@@ -210,25 +202,12 @@ def order(entry: TeamEntry) -> tuple[Any, ...]:
     return tuple([-value if column.is_highest_first else value for column, value in values])
 
 
-def best(entries: Iterable[TeamEntry]) -> TeamEntry | None:
-    """Return the entry that represents a team, or None if there is none."""
-    return min(entries, key=order, default=None)
-
-
-def rank(entries: Iterable[TeamEntry]) -> list[RankedEntry]:
-    """Rank entries, one for each team.
-
-    Parameters
-    ----------
-    entries : iterable of TeamEntry
-        Entries in any order.
-
-    Returns
-    -------
-    list of RankedEntry
-        Best first, with consecutive ranks.
-    """
-    return [RankedEntry(place, entry) for place, entry in enumerate(sorted(entries, key=order), 1)]
+def rank(entries: Iterable[TeamEntry]) -> tuple[TeamEntry, ...]:
+    """Return the best entry of each team, best first: the first one has rank 1."""
+    best = dict[int, TeamEntry]()
+    for entry in sorted(entries, key=order):
+        best.setdefault(entry.team_id, entry)
+    return tuple(best.values())
 
 
 def select_automatically(
@@ -244,21 +223,18 @@ def select_automatically(
     public_entries : iterable of TeamEntry
         The team's scored submissions with their exact public scores, regardless of the feedback mode.
     picked : iterable of int
-        Ids of the submissions that the team itself selected. They are kept in the given order. If there are
-        more than `count` after a merger, the best of them by public score are kept.
+        Ids of the submissions that the team itself selected. If there are more than `count` after a merger,
+        the best of them by public score are kept.
     count : int
         Maximum number of submissions that compete.
 
     Returns
     -------
     tuple of int
-        The selected ids, filled up to `count` with the best other submissions by public score. Private scores
-        are not used. In a coarse mode, the choice depends on hidden public scores, so it is not shown before
-        the reveal.
+        The selected ids, filled up to `count` with others, best first by public score. Private scores are not
+        used. In a coarse mode, the choice depends on hidden public scores, so it is not shown before the
+        reveal.
     """
-    ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
-    selected = tuple(picked)
-    kept = [submission_id for submission_id in ranked if submission_id in selected][:count]
-    chosen = [submission_id for submission_id in selected if submission_id in kept]
-    others = [submission_id for submission_id in ranked if submission_id not in chosen]
-    return tuple(chosen + others[: count - len(chosen)])
+    selected = set(picked)
+    ranked = sorted(public_entries, key=lambda entry: (entry.submission_id not in selected, order(entry)))
+    return tuple(entry.submission_id for entry in ranked[:count])

@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
 from grader.ranking import order
-from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, RankedEntry, TeamEntry
+from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, TeamEntry
 
 MAIN_BOARD = ""
 
@@ -77,8 +78,8 @@ class Scored:
 class Ranking(NamedTuple):
     """The public and the private ranking of one leaderboard, best first."""
 
-    public: tuple[RankedEntry, ...] = ()
-    private: tuple[RankedEntry, ...] = ()
+    public: tuple[TeamEntry, ...] = ()
+    private: tuple[TeamEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +128,15 @@ def compute(
         if each.kind is SubmissionKind.NORMAL and each.team_id not in disqualified:
             teams[each.team_id].append(each)
     choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
-    boards = {MAIN_BOARD, *(board for own in teams.values() for each in own for board in each.named)}
-    rankings = {}
-    for board in sorted(boards):
-        public, private = list[TeamEntry | None](), list[TeamEntry | None]()
-        for team_id, own in teams.items():
-            public.append(order.best(entry for each in own if (entry := each.on(board))))
-            competitors = [each for each in own if each.submission_id in choices[team_id]]
-            private.append(order.best(e for each in competitors if (e := each.on(board, is_private=True))))
-        rankings[board] = Ranking(*(tuple(order.rank(filter(None, each))) for each in (public, private)))
+    ranked = list(chain.from_iterable(teams.values()))
+    competing = [each for each in ranked if each.submission_id in choices[each.team_id]]
+    rankings = {
+        board: Ranking(
+            order.rank(entry for each in ranked if (entry := each.on(board))),
+            order.rank(entry for each in competing if (entry := each.on(board, is_private=True))),
+        )
+        for board in {MAIN_BOARD, *chain.from_iterable(each.named for each in ranked)}
+    }
     return Boards(rankings, choices)
 
 
@@ -147,12 +148,3 @@ def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_
         TeamEntry(each.team_id, each.submission_id, each.public_units, each.submitted_at) for each in ranking
     ]
     return frozenset(order.select_automatically(entries, picked=picked, count=selection_count))
-
-
-def improvements(entries: Iterable[TeamEntry]) -> list[TeamEntry]:
-    """Return the entries of one team that improved its best score when they arrived, oldest first."""
-    steps: list[TeamEntry] = []
-    for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
-        if not steps or entry.score_units > steps[-1].score_units:
-            steps.append(entry)
-    return steps

@@ -81,14 +81,15 @@ def test_displayed_score_has_five_decimals_and_can_be_parsed_back(units):
 
 
 def test_higher_scores_come_first_then_earlier_submissions_then_lower_ids():
-    board = [entry(4, 5, second=1), entry(3, 5, second=2), entry(2, 5, second=1), entry(9, 6, second=9)]
-    assert [line.entry.submission_id for line in order.rank(board)] == [9, 2, 4, 3]
+    lines = ((4, 5, 1, 40), (3, 5, 2, 30), (2, 5, 1, 20), (8, 5, 0, 90), (9, 6, 9, 90))
+    board = [entry(each, units, second=second, team_id=team) for each, units, second, team in lines]
+    assert [each.submission_id for each in order.rank(board)] == [9, 2, 4, 3]
 
 
 def test_selected_submissions_are_kept_and_the_rest_is_filled():
     mine = [entry(1, 5), entry(2, 9), entry(3, 7)]
     assert order.select_automatically(mine, picked=[1]) == (1, 2)
-    assert order.select_automatically(mine, picked=[1, 3]) == (1, 3)
+    assert order.select_automatically(mine, picked=[1, 3]) == (3, 1)
     assert order.select_automatically(mine, picked=[99]) == (2, 3)
     assert order.select_automatically([entry(1, 5)]) == (1,)
 

@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
-from grader.ranking.order import TeamEntry
 from grader.ranking.selection import Scored, SubmissionKind
 from tests.fixtures.examples import examples
 
@@ -156,7 +155,7 @@ def is_better(one, other, split):
 
 
 def lines(board):
-    return [(line.rank, line.entry.team_id, line.entry.submission_id) for line in board]
+    return [(rank, each.team_id, each.submission_id) for rank, each in enumerate(board, 1)]
 
 
 @example(WORSE_SELECTED, 1, random.Random(1))
@@ -174,16 +173,3 @@ def test_all_leaderboards_equal_those_of_the_reference(happened, count, dice):
     for team, choices in boards.choices.items():
         own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
         assert choices == {row["id"] for row in obvious_choice(own, count)}
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), units), max_size=12))
-def test_improvements_are_the_records_in_chronological_order(values):
-    entries = [
-        TeamEntry(1, number, score, NOON + timedelta(hours=hours))
-        for number, (hours, score) in enumerate(values)
-    ]
-    steps = selection.improvements(entries)
-    best = -1
-    for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
-        assert (entry in steps) == (entry.score_units > best)
-        best = max(best, entry.score_units)

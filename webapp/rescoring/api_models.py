@@ -180,12 +180,12 @@ def _move(preview: Preview, team: TeamChange) -> TeamMove:
     old, new = preview.versions.scales
     return TeamMove(
         team=preview.teams[team.team_id],
-        rank_before=before.rank if before else None,
-        rank_after=after.rank if after else None,
-        score_before=float(old.text(before.entry.score_units)) if before else None,
-        score_after=float(new.text(after.entry.score_units)) if after else None,
-        submission_before=before.entry.submission_id if before else None,
-        submission_after=after.entry.submission_id if after else None,
+        rank_before=team.rank_before,
+        rank_after=team.rank_after,
+        score_before=float(old.text(before.score_units)) if before else None,
+        score_after=float(new.text(after.score_units)) if after else None,
+        submission_before=before.submission_id if before else None,
+        submission_after=after.submission_id if after else None,
     )
 
 

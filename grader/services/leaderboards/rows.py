@@ -126,10 +126,10 @@ def write(
     out = shown_scores.disqualified(session, competition_id=competition.id)
     boards = selection.compute(scored, disqualified=out, selection_count=competition.selection_count)
     session.add_all(
-        to_row(line.entry, scoring_version_id=scoring_version_id, split=split, board=board)
+        to_row(entry, scoring_version_id=scoring_version_id, split=split, board=board)
         for board, ranking in boards.rankings.items()
         for split in splits
-        for line in (ranking.private if split is Split.PRIVATE else ranking.public)
+        for entry in (ranking.private if split is Split.PRIVATE else ranking.public)
     )
     session.flush()
 

@@ -19,7 +19,7 @@ from grader.models import (
     Team,
     on_board,
 )
-from grader.ranking import order, selection
+from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, team_names
 from grader.services.leaderboards import shown_scores
@@ -58,14 +58,16 @@ def of_teams(
             Score.scoring_version_id == lookup.live(competition).id,
             Score.split == Split.PUBLIC,
         )
+        .order_by(Submission.submitted_at, Submission.id)
     )
-    entries: dict[int, list[TeamEntry]] = {team_id: [] for team_id in team_ids}
+    improvements: dict[int, list[TeamEntry]] = {team_id: [] for team_id in team_ids}
     scale = competition.scale  # Its computation takes longer than that of the units.
     for team_id, submission_id, score, submitted_at in rows:
         units = shown_scores.units(competition, score, scale)
-        if units is not None:
-            entries[team_id].append(TeamEntry(team_id, submission_id, units, submitted_at))
-    return {team_id: selection.improvements(own) for team_id, own in entries.items()}
+        own = improvements[team_id]
+        if units is not None and (not own or units > own[-1].score_units):
+            own.append(TeamEntry(team_id, submission_id, units, submitted_at))
+    return improvements
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,9 +64,7 @@ def test_leaderboard_is_the_pure_ranking_of_each_teams_best_entry(service, compe
         ).all()
         entries = [to_entry(row) for row in session.scalars(select(Standing))]
     board = public(service, competition)
-    assert [row.submission_id for row in board.rows] == [
-        line.entry.submission_id for line in order.rank(entries)
-    ]
+    assert [row.submission_id for row in board.rows] == [each.submission_id for each in order.rank(entries)]
     assert [row.rank for row in board.rows] == [1, 2, 3, 4, 5]
     assert {row.team: row.score_units for row in board.rows} == {
         name: order.SCALE.units(score) for name, score in scores

@@ -42,10 +42,12 @@ def test_both_databases_order_and_rank_tied_entries_like_the_pure_rule(service):
             session.flush()
             expected = order.rank(board)
             in_order = session.scalars(select(Standing).order_by(*STANDING_ORDER))
-            assert [rows.to_entry(row) for row in in_order] == [line.entry for line in expected]
-            assert Standings(session, **on).ranks() == {line.entry.team_id: line.rank for line in expected}
-            found = Standings(session, **on).places_of([line.entry for line in expected])
-            assert found == [line.rank for line in expected]
+            assert [rows.to_entry(row) for row in in_order] == list(expected)
+            assert Standings(session, **on).ranks() == {
+                each.team_id: place for place, each in enumerate(expected, 1)
+            }
+            found = Standings(session, **on).places_of(expected)
+            assert found == list(range(1, len(expected) + 1))
 
 
 def test_ranking_columns_are_not_nullable_because_databases_sort_nulls_differently():

@@ -67,7 +67,7 @@ def test_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
 
 def test_only_teams_of_the_given_leaderboard_are_counted(board):
     service, live, entries = board
-    ranked = {line.entry.team_id: line.rank for line in order.rank(entries)}
+    ranked = {each.team_id: place for place, each in enumerate(order.rank(entries), 1)}
     first, *_, last = (entry.team_id for entry in entries)
     with service.database.read() as session:
         public, private = (Standings(session, live, split) for split in (Split.PUBLIC, Split.PRIVATE))
