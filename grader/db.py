@@ -1,6 +1,5 @@
 """Database access: engine, read and write sessions, UTC times, clock."""
 
-import enum
 import logging
 import sqlite3
 import threading
@@ -9,20 +8,16 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import psycopg
 from sqlalchemy import (
-    JSON,
     ColumnElement,
     Connection,
     DateTime,
     Dialect,
     Engine,
-    Enum,
     ExceptionContext,
-    MetaData,
-    Text,
     create_engine,
     event,
     func,
@@ -32,10 +27,9 @@ from sqlalchemy import (
     type_coerce,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
+from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 from grader.errors import ParticipantError
@@ -100,39 +94,6 @@ class UTCDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-STORED_JSON = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
-
-
-class Base(DeclarativeBase):
-    """The base class of the models, with predictable constraint names for migrations."""
-
-    metadata = MetaData(
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ck": "ck_%(table_name)s_%(constraint_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
-    type_annotation_map: ClassVar[dict[Any, Any]] = {
-        str: Text(),
-        datetime: UTCDateTime(),
-        enum.StrEnum: Enum(
-            enum.StrEnum,
-            native_enum=False,
-            length=16,
-            values_callable=lambda members: [member.value for member in members],
-        ),
-        dict[str, Any]: STORED_JSON,
-        list[dict[str, Any]]: STORED_JSON,
-        list[list[str]]: STORED_JSON,
-        list[str]: STORED_JSON,
-    }
-
-    id: Mapped[int] = mapped_column(primary_key=True, sort_order=-1)
-
-
 class Database:
     """Read and write sessions for one database.
 
@@ -181,10 +142,10 @@ def clock(session: Session) -> ColumnElement[datetime]:
     return literal(now(session), UTCDateTime)
 
 
-def insert_new(session: Session, table: type[Base], values: dict[str, Any] | list[dict[str, Any]]) -> None:
+def insert_new(session: Session, table: type[DeclarativeBase], rows: list[dict[str, Any]]) -> None:
     """Insert rows, skipping those whose unique key already exists."""
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    session.execute(insert(table).values(values).on_conflict_do_nothing())
+    session.execute(insert(table).values(rows).on_conflict_do_nothing())
 
 
 def is_unavailable(error: BaseException) -> bool:
@@ -255,13 +216,13 @@ def _configure_postgresql(timeout: float, connection: Any, record: Any) -> None:
     if record.info["fairboard_pooled"]:
         connection.prepare_threshold = None
     else:
-        connection.execute(f"SET statement_timeout = {_milliseconds(timeout)}")
+        connection.execute(f"SET statement_timeout = '{timeout}s'")
     connection.commit()
 
 
 def _begin_postgresql(timeout: float, connection: Connection) -> None:
     limits = {
-        "statement_timeout": 0.0,
+        "statement_timeout": 0,
         "lock_timeout": timeout,
         "idle_in_transaction_session_timeout": TIMEOUT_SECONDS,
     }
@@ -269,12 +230,8 @@ def _begin_postgresql(timeout: float, connection: Connection) -> None:
         if not connection.info["fairboard_pooled"]:
             return
         limits = {"statement_timeout": timeout}
-    calls = (f"set_config('{name}', '{_milliseconds(limit)}', true)" for name, limit in limits.items())
+    calls = (f"set_config('{name}', '{limit}s', true)" for name, limit in limits.items())
     connection.exec_driver_sql(f"SELECT {', '.join(calls)}")
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(1000 * seconds)
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:

@@ -3,7 +3,7 @@
 from alembic import context
 
 import grader.models  # noqa: F401  (registers the tables)
-from grader.db import Base
+from grader.models.base import Base
 
 connection = context.config.attributes["connection"]
 context.configure(

@@ -14,7 +14,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column, query_expression, relationship, validates
 
-from grader.db import Base
+from grader.models.base import Base
 from grader.models.people import User
 from grader.models.teams import RequestState
 from grader.ranking.order import SCALE, Scale

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base
+from grader.models.base import Base
 
 if TYPE_CHECKING:
     from grader.models.competitions import Competition

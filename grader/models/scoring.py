@@ -17,9 +17,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, aliased, mapped_column, relationship
 
 from fairboard.interface import Direction
-from grader.db import Base
 from grader.files.solution.canonical_form import commitment_to
 from grader.metrics import registry
+from grader.models.base import Base
 from grader.models.submissions import Submission
 from grader.models.teams import Team
 from grader.ranking.order import COLUMNS, Column, Scale

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base
+from grader.models.base import Base
 from grader.models.people import User
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base
+from grader.models.base import Base
 from grader.models.competitions import Competition
 from grader.models.people import User
 from grader.models.teams import Team

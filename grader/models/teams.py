@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base
+from grader.models.base import Base
 from grader.models.people import User
 
 

@@ -1,6 +1,6 @@
 """Initial schema: a change of the models edits this file until the first release.
 
-Constraints and indexes without a name follow the naming convention of `Base` in grader/db.py.
+Constraints and indexes without a name follow the naming convention of `Base` in grader/models/base.py.
 """
 
 import sqlalchemy as sa

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from sqlalchemy import select
 
-from grader.db import Base, Database
+from grader.db import Database
 from grader.models import (
     Competition,
     Score,
@@ -18,6 +18,7 @@ from grader.models import (
     SubmissionGrant,
     Team,
 )
+from grader.models.base import Base
 from grader.receipts.receipt import shown
 
 Row = TypeVar("Row", bound=Base)

@@ -7,8 +7,9 @@ import sys
 import pytest
 from sqlalchemy import MetaData, inspect, text
 
-from grader.db import Base, Database
+from grader.db import Database
 from grader.maintenance import schema
+from grader.models.base import Base
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.refusals import refused
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from sqlalchemy import select
 
-from grader.db import Base
+from grader.models.base import Base
 from grader.services.competitions import lookup
 from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import Asker, addresses

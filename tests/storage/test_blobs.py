@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import JSON, select
 
 from grader import db
-from grader.db import Base
 from grader.models import Competition, OrganizerJob, OrganizerJobKind
+from grader.models.base import Base
 from grader.services.competitions import acting, lookup
 from grader.services.site import organizer_jobs
 from grader.services.site.log import Actor

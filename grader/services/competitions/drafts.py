@@ -14,7 +14,6 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from grader.db import Base
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
     Competition,
@@ -30,6 +29,7 @@ from grader.models import (
     Team,
     User,
 )
+from grader.models.base import Base
 from grader.models.competitions import DELETED
 from grader.services.competitions import figures, lookup, organizers, settings_problems
 from grader.services.competitions import settings as competition_settings

@@ -86,7 +86,7 @@ def write(
     user: User | None = None,
 ) -> None:
     """Queue an e-mail, unless its key was used before."""
-    insert_new(session, Mail, _row(to_address, subject, body, now, key=key, user=user))
+    insert_new(session, Mail, [_row(to_address, subject, body, now, key=key, user=user)])
 
 
 def _row(

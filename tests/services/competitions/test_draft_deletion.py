@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from grader.db import Base
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Score, ScoringJob, ScoringVersion, Submission
+from grader.models.base import Base
 from grader.services.competitions import acting, announcements, drafts, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from grader.db import Base
 from grader.models import ApiToken, Role, User
+from grader.models.base import Base
 from grader.services.competitions import lookup
 from tests.fixtures.arena import hidden_fields
 from tests.webapp.rescoring.test_pages import ROOT, begin, check, page, people
