@@ -192,16 +192,17 @@ def test_proxy_skips_starting_containers_but_sends_nothing_twice(make_proxy, req
 
         assert statuses("GET", "/login", None, 20) == {200}
         # Debian's Caddy 2.6 closes a body before it tries the second address; 2.11 does not.
-        accepted = {200, 503} if "caddy" in request.node.name else {200}
+        closes_body = "caddy" in request.node.name
+        accepted = {200, 503} if closes_body else {200}
         assert statuses("POST", "/login", b"name=ada", 20) <= accepted
         assert statuses("POST", "/competitions/cup/submit", b"id,prediction", 20) <= accepted
         names.addresses[:] = ["127.0.0.3"]
-        eventually(lambda: statuses("POST", "/login", b"x", 1) == {503}, "requests to the other address")
+        eventually(lambda: statuses("POST", "/login", b"x", 20) == {503}, "requests to the other address")
         names.addresses[:] = ["127.0.0.3", "127.0.0.8", "127.0.0.9"]
         for path in ("/login", "/competitions/cup/submit"):
             received.clear()
             assert statuses("POST", path, b"once", 10) == {503}
-            assert len(received) == 10
+            assert len(received) == 10 or (closes_body and len(received) < 10)
 
 
 def test_upload_limit_equals_that_of_the_site_and_applies_only_to_uploads(arena):
