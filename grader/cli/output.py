@@ -85,27 +85,28 @@ def _cell(name: str, value: Any) -> str:
 
 def solution_lines(report: Mapping[str, Any]) -> list[str]:
     """Return the report on a solution as lines."""
+    labels = [each["column"] for each in report.get("targets", ())] or [report["label"]]
     splits = ", ".join(f"{name} {each['rows']:,} rows" for name, each in report["splits"].items())
-    if "targets" in report:
-        lines = [f"Target: {', '.join(each['column'] for each in report['targets'])}."]
-        table = [{**each, **each["rows"]} for each in report["groups"]]
-        names = ["column", "value", *report["splits"], "in_score", "why_not"]
-    else:
-        lines = [*report["summary"], f"Label: {report['label']}."]
-        cells = [(split, kind) for split in report["splits"] for kind in ("positives", "negatives")]
-        table = [
-            {"identity": each["name"]} | {f"{split} {kind}": each[split][kind] for split, kind in cells}
-            for each in report["identities"]
-        ]
-        names = list(table[0]) if table else []
+    table = [_flat(each) for each in report.get("groups") or report["identities"]]
+    names = [name for name in (table[0] if table else ()) if not name.startswith("is_")]
     return [
-        *lines,
+        *report["summary"],
+        f"Label: {', '.join(labels)}.",
         f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
         f"{report['rows']:,} rows, split by {report['split_by']}: {splits}; "
         f"{report['ignored_rows']:,} ignored.",
-        *(table_of(table, names) if table else []),
+        *table_of(table, names),
         *(f"{each['level'].capitalize()}: {each['message']}" for each in report["findings"]),
     ]
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with the fields of nested objects, such as `public positives`."""
+    flat = dict[str, Any]()
+    for name, value in record.items():
+        nested = value.items() if isinstance(value, dict) else ()
+        flat |= {f"{name} {key}": each for key, each in nested} if nested else {name: value}
+    return flat
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def test_a_solution_for_another_metric_is_described(check):
     solution = "\n".join(["id,price,city", *rows]).encode()
     options = ("--metric", "rmse", "--role", "price=label", "--groups", "city")
     code, text = check(solution, *options, test=b"id\n" + b"\n".join(str(row).encode() for row in range(200)))
-    assert "Target: price." in text, text
+    assert "Label: price." in text, text
     assert "city" in text and code in (0, 2)
     assert check(solution, "--metric", "rmse", "--columns", "price")[0] == 1
     assert check(solution, "--columns", "price")[0] == 1
