@@ -10,12 +10,10 @@ from pydantic import ValidationError
 
 from grader.logs import observe_command
 from grader.settings import PREFIX, Settings, UnusableVariables, load
-from grader.storage import disk
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-SMALLEST_RESERVE_MB = 1  # without any space, no process could start
 UNITS_FILE = Path("/etc/fairboard/environment")  # the systemd units read it
 UNITS_DEFAULTS = {"FAIRBOARD_DATA_DIR": "/var/lib/fairboard", "FAIRBOARD_CACHE_DIR": "/var/cache/fairboard"}
 _ASSIGNMENT = re.compile(
@@ -36,20 +34,6 @@ def make_data_folder(settings: Settings) -> None:
             f"The data folder {settings.data_dir} cannot be used: {error.strerror}. "
             f"Set {PREFIX}DATA_DIR to use another folder."
         ) from error
-
-
-def require_disks(settings: Settings) -> None:
-    """Raise ClickException if a disk of the installation is read-only or has too little free space."""
-    reserve = max(settings.disk_reserve_mb, SMALLEST_RESERVE_MB)
-    for folder in disk.folders(settings):
-        if os.statvfs(disk.existing(folder)).f_flag & os.ST_RDONLY:
-            raise click.ClickException(f"{folder} is on a read-only file system. Mount it with write access.")
-        if (free := disk.free_bytes(folder)) < reserve * 1_000_000:
-            raise click.ClickException(
-                f"{folder} has only {free / 1e6:,.0f} MB of free space, but {reserve:,} MB are required. "
-                "Free some space (`fairboard doctor` lists files that you can delete), or lower "
-                f"{PREFIX}DISK_RESERVE_MB."
-            )
 
 
 def installed_settings() -> Settings:

@@ -9,16 +9,12 @@ from pathlib import Path
 import click
 
 from grader import logs
-from grader.cli.configuration import (
-    installed_settings,
-    load_settings,
-    make_data_folder,
-    require_disks,
-)
+from grader.cli.configuration import installed_settings, load_settings, make_data_folder
 from grader.cli.parameters import OUTPUT_FILE
 from grader.errors import FairboardError
 from grader.logs import observe
 from grader.settings import PREFIX
+from grader.storage import disk
 
 
 @contextmanager
@@ -59,7 +55,8 @@ def serve(host: str | None, port: int | None) -> None:
     observe("serve", settings)
     logs.announce("Starting …")
     make_data_folder(settings)
-    require_disks(settings)
+    if problem := disk.problem(settings):
+        raise click.ClickException(problem)
     run_service(settings, announce=logs.announce)
 
 

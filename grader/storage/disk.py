@@ -9,8 +9,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.settings import Settings
+from grader.settings import PREFIX, Settings
 
+SMALLEST_RESERVE_MB = 1  # without any space, no process could start
 FULL = "A disk is full. Run `fairboard doctor` to see which files you can delete."
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 # SQLITE_IOERR_SHMSIZE means that the shared-memory file could not grow.
@@ -55,6 +56,21 @@ def is_short(settings: Settings, *, wanted_bytes: int = 0, only_blobs: bool = Fa
     """Return whether writing `wanted_bytes` would leave less than the reserve on any disk."""
     needed = settings.disk_reserve_mb * 1_000_000 + wanted_bytes
     return any(free_bytes(folder) < needed for folder in folders(settings)[only_blobs:])
+
+
+def problem(settings: Settings) -> str | None:
+    """Return why the service cannot start: a disk is read-only or has too little free space."""
+    reserve = max(settings.disk_reserve_mb, SMALLEST_RESERVE_MB)
+    for folder in folders(settings):
+        if os.statvfs(existing(folder)).f_flag & os.ST_RDONLY:
+            return f"{folder} is on a read-only file system. Mount it with write access."
+        if (free := free_bytes(folder)) < reserve * 1_000_000:
+            return (
+                f"{folder} has only {free / 1e6:,.0f} MB of free space, but {reserve:,} MB are required. "
+                "Free some space (`fairboard doctor` lists files that you can delete), or lower "
+                f"{PREFIX}DISK_RESERVE_MB."
+            )
+    return None
 
 
 def is_full(error: BaseException) -> bool:
