@@ -17,6 +17,7 @@ from fairboard.interface import Metric, Options
 from grader.cli.parameters import metric_settings
 from grader.files import (
     ColumnRole,
+    ColumnRoles,
     Note,
     Solution,
     guess_columns,
@@ -129,22 +130,18 @@ def _skipped(splits: Mapping[str, Any]) -> Iterator[Note]:
 
 def _metric_and_truth(chosen: SimpleNamespace, solution: Path, options: Options) -> tuple[Metric, Solution]:
     """Read a solution by the roles of its columns; return it with the chosen metric; raise UsageError."""
-    roles = with_named({each.name: each.role for each in guess_columns(solution) if each.name}, chosen.roles)
-    label, row_id, usage = (
-        [name for name, role in roles.items() if role is wanted]
-        for wanted in (ColumnRole.LABEL, ColumnRole.ID, ColumnRole.USAGE)
-    )
-    slices = [name for name, role in chosen.roles.items() if role is ColumnRole.SLICE]
-    groups = tuple(dict.fromkeys((*(chosen.groups or ()), *slices)))
+    guessed = {each.name: each.role for each in guess_columns(solution) if each.name}
+    roles, slices = ColumnRoles(with_named(guessed, chosen.roles)), ColumnRoles(chosen.roles)
+    groups = tuple(dict.fromkeys((*(chosen.groups or ()), *slices.having(ColumnRole.SLICE))))
     try:
         truth = read_truth(
             solution,
             chosen.metric,
             options,
-            target=chosen.label or next(iter(label), None),
+            target=chosen.label or roles.label or None,
             groups=groups,
-            usage=usage,
-            row_id=next(iter(row_id), None),
+            usage=roles.having(ColumnRole.USAGE),
+            row_id=roles.id,
         )
         metric = metric_for(
             chosen.metric,
