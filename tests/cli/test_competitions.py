@@ -97,13 +97,14 @@ def test_a_file_with_a_metric_in_python_creates_a_draft(competition, host, folde
     made = competition("create", folder / "own.toml")
     assert made.exit_code == 0, made.output
     assert "metric.py is the metric." in made.stdout
-    (folder / "own.toml").write_text(PYTHON.replace('"Share"', '"Half"\ndirection = "lowest"'))
-    stored = competition("apply", "own", folder / "own.toml")
+    stored = competition(
+        "metric-file", "own", folder / "metric.py", "-f", "title=Half", "-f", "direction=lowest"
+    )
     assert stored.exit_code == 0, stored.output
     settings = host("api", "GET", "competitions/own/organize/settings").stdout
     assert '"title": "Half"' in settings and '"direction": "lowest"' in settings
     (folder / "metric.py").write_text("def other(): pass\n")
-    assert competition("apply", "own", folder / "own.toml").exit_code == 3
+    assert competition("metric-file", "own", folder / "metric.py").exit_code == 3
 
 
 def test_all_problems_of_a_file_are_reported_before_anything_is_created(competition, folder):

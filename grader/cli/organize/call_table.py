@@ -222,6 +222,20 @@ CALLS = {
         "List all competitions, newest first.",
         table=("competitions", ("slug", "state", "opens_at", "closes_at", "title")),
     ),
+    "metric-file": Call(
+        "POST",
+        f"{ORGANIZE}/metric-file",
+        "Use the metric in FILE, a metric.py, for SLUG; SAMPLE is a sample submission with its columns.",
+        lambda answer: [
+            f"The metric {answer['sha256'][:12]} is "
+            + ("in use." if answer["is_in_use"] else "being checked; use it with `fairboard rescore`.")
+        ],
+        (
+            click.argument("file", type=FILE),
+            click.argument("sample", type=FILE, required=False),
+            fields_option("title, direction (lowest or highest), decimals, nonnegative or arguments (JSON)."),
+        ),
+    ),
     "publish": Call(
         "POST",
         f"{ORGANIZE}/state/publish",
