@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import islice
 from typing import IO, Any
@@ -20,10 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from grader.disclosure.findings import ORDER, Disclosure, Examined, Hidden, Unopened
+from grader.disclosure.findings import ORDER, Disclosure, Examined, Hidden
 from grader.files.reading.containers import GZIP, ZIP, identify
-from grader.files.reading.text import wide_encoding
-from grader.text import is_system_file
+from grader.text import is_system_file, one_line
 
 TOLERANCE = 0.02  # share of the rows outside the largest class that may differ in a copy
 LEAST_AUC = 0.98
@@ -31,17 +29,13 @@ LEAST_ROWS = 5  # of each class
 MOST_CATEGORIES = 16
 MOST_ROWS, MOST_CELLS = 50_000, 1_000_000  # of the solution that are compared
 MOST_UNOPENED = 50
-SAMPLE_ROWS, SHOWN_ROWS, SHOWN_COLUMNS, SHOWN_LENGTH = 10_000, 5, 20, 80
+SHOWN_ROWS, SHOWN_COLUMNS = 5, 20
 
 BEGINNING = 1 << 16
 BLOCK_CELLS, BLOCK_LINES = 1_000_000, 10_000
 DELIMITERS = ",\t;|"
-OTHER_FORMAT = "only CSV and JSON Lines in UTF-8 are checked, also in a gzip file or ZIP archive"
-
-
-class GivenUp(ValueError):
-    """A part of the file was not checked; the message completes "x was not checked:"."""
-
+READABLE = "only CSV and JSON Lines in UTF-8 are checked, also in a gzip file or ZIP archive"
+_shown = partial(one_line, max_length=80)
 
 # Exceptions that readers raise for damaged input. An incorrect archive directory can cause almost any error,
 # except StorageUnavailable, which does not depend on the file and is passed on.
@@ -51,21 +45,18 @@ UNREADABLE = (
 )
 
 
-def examine(
-    file: IO[bytes], hidden: Sequence[Hidden], *, tell: Callable[[int], None] = lambda _: None
-) -> Examined:
+def examine(file: IO[bytes], hidden: Sequence[Hidden]) -> Examined:
     """Check a seekable file for columns that agree with hidden values of any of several solutions.
 
-    No file content raises an exception. `tell` receives the position in the file after each block of rows.
+    No file content raises an exception.
     """
-    ids = np.array(hidden[0].ids, object)
-    sample = ids[np.random.default_rng(0).permutation(ids.size)[:MOST_ROWS]]
-    disclosures: dict[Disclosure, None] = {}
+    sample = np.random.default_rng(0).permutation(np.array(hidden[0].ids, object))[:MOST_ROWS]
+    disclosures, unopened = dict[Disclosure, None](), dict[str, str]()
     preview: dict[str, Any] | None = None
     try:
-        parts, unopened = _parts(file), list[Unopened]()
+        parts = _parts(file)
     except UNREADABLE as error:
-        parts, unopened = [], [_unopened("", error)]
+        parts, unopened[""] = [], _reason(error)
     for name, opened in parts:
         rows: list[pd.DataFrame] = []
         try:
@@ -73,45 +64,42 @@ def examine(
                 for block, sampled in _sampled(_blocks(stream), sample):
                     preview = preview or _preview(name, block)
                     rows.append(sampled)
-                    tell(file.tell())
         except UNREADABLE as error:
-            unopened.append(_unopened(name, error))
+            unopened[name] = _reason(error)
         disclosures |= dict.fromkeys(_disclosures(name, rows, hidden))
-    return Examined(tuple(disclosures), unopened[:MOST_UNOPENED], preview)
+    return Examined(tuple(disclosures), dict(islice(unopened.items(), MOST_UNOPENED)), preview)
 
 
-def _parts(file: IO[bytes]) -> list[tuple[str, Callable[[], AbstractContextManager[Any]]]]:
+def _parts(file: IO[bytes]) -> list[tuple[str, Callable[[], Any]]]:
     """Return each part of a file by its path: the members of an archive, or the file itself."""
     kind, _ = identify(file.read(4))
     file.seek(0)
     if kind == GZIP:
         return [("", partial(gzip.open, file))]
     if kind != ZIP:
-        return [("", lambda: nullcontext(file))]
+        return [("", lambda: file)]
     archive = zipfile.ZipFile(file)
     entries = [each for each in archive.infolist() if not each.is_dir() and not is_system_file(each.filename)]
     return [(each.filename, partial(archive.open, each)) for each in entries]
 
 
-def _unopened(name: str, error: Exception) -> Unopened:
-    if isinstance(error, GivenUp):
-        return Unopened(name, str(error))
-    if isinstance(error, MemoryError) or "out of memory" in str(error):  # in pandas' reader
-        return Unopened(name, "reading it takes too much memory")
-    return Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
+def _reason(error: Exception) -> str:
+    return f"reading it failed ({type(error).__name__}: {str(error)[:200]}); {READABLE}"
 
 
-def _blocks(stream: IO[bytes]) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a table as blocks of texts; raise GivenUp for any other format."""
+def _blocks(stream: IO[bytes]) -> Iterable[pd.DataFrame]:
+    """Return the rows of a table in blocks of texts; raise ValueError for any other format."""
     beginning = stream.read(BEGINNING)
     stream.seek(0)
-    text = beginning.removeprefix(BOM_UTF8).lstrip()
-    is_json = text.startswith(b"{")
-    if b"\0" in beginning or wide_encoding(beginning) or (identify(text)[0] and not is_json):
-        raise GivenUp(OTHER_FORMAT)
-    line = text.partition(b"\n")[0].decode(errors="replace")
-    if line:
-        yield from _of_json(stream) if is_json else _of_csv(stream, line)
+    text = beginning.removeprefix(BOM_UTF8).strip()
+    first, line_end, _ = text.partition(b"\n")
+    if text.startswith(b"{"):
+        if not line_end:
+            raise ValueError("one JSON document")
+        return _of_json(stream)
+    if b"\0" in beginning or identify(text)[0]:
+        raise ValueError("another format")
+    return _of_csv(stream, first.decode(errors="replace")) if first else ()
 
 
 def _of_csv(stream: IO[bytes], line: str) -> Iterable[pd.DataFrame]:
@@ -129,21 +117,14 @@ def _of_csv(stream: IO[bytes], line: str) -> Iterable[pd.DataFrame]:
 
 
 def _of_json(stream: IO[bytes]) -> Iterator[pd.DataFrame]:
-    is_first = True
     while lines := list(islice(stream, BLOCK_LINES)):
-        try:
-            values = [json.loads(line) for line in lines if line.strip()]
-        except (ValueError, RecursionError) as error:
-            raise GivenUp(OTHER_FORMAT) from error
-        if is_first and len(values) == 1:  # a document in one line
-            raise GivenUp(OTHER_FORMAT)
-        is_first = False
+        values = [json.loads(line) for line in lines if line.strip()]
         rows = pd.json_normalize([each for each in values if isinstance(each, dict)])
         yield rows.astype(object).where(rows.notna(), "").map(str)
 
 
 def _sampled(
-    blocks: Iterator[pd.DataFrame], sample: NDArray[Any]
+    blocks: Iterable[pd.DataFrame], sample: NDArray[Any]
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Yield each block of rows, and its rows with ids of the sample, indexed by id."""
     known: set[str] = set()
@@ -184,11 +165,11 @@ def _disclosures(table: str, parts: list[pd.DataFrame], hidden: Sequence[Hidden]
         kept, at = rows[places >= 0], places[places >= 0]
         for name in map(str, kept):
             numbers = pd.to_numeric(kept[name], errors="coerce")
-            ranks = numbers[np.isfinite(numbers)].rank().reindex(kept.index).to_numpy(np.float64)
-            for target in solution.targets:
-                codes = target.codes[at]
-                if _agrees(kept[name], codes) or _orders(ranks, codes):
-                    yield Disclosure(table, _shown(name), target.kind, target.name, len(kept))
+            is_number = np.isfinite(numbers)
+            ranks, ranked = numbers[is_number].rank().to_numpy(), at[is_number]
+            for kind, target, codes in solution.targets:
+                if _agrees(kept[name], codes[at]) or _orders(ranks, codes[ranked]):
+                    yield Disclosure(table, _shown(name), kind, target, len(kept))
 
 
 def _agrees(column: "pd.Series[Any]", codes: NDArray[np.intp]) -> bool:
@@ -205,9 +186,7 @@ def _agrees(column: "pd.Series[Any]", codes: NDArray[np.intp]) -> bool:
 
 
 def _orders(ranks: NDArray[np.float64], codes: NDArray[np.intp]) -> bool:
-    """Return whether the ranks of a column's numbers, or NaN, nearly follow the codes or their reverse."""
-    is_known = ~np.isnan(ranks)
-    ranks, codes = ranks[is_known], codes[is_known]
+    """Return whether the ranks of a column's numbers nearly follow the codes or their reverse."""
     counts = np.bincount(codes)
     classes = np.flatnonzero(counts)
     if classes.size == 2 and counts[classes].min() >= LEAST_ROWS:
@@ -221,13 +200,12 @@ def _orders(ranks: NDArray[np.float64], codes: NDArray[np.intp]) -> bool:
 
 def _preview(table: str, block: pd.DataFrame) -> dict[str, Any] | None:
     """Return the first rows and the statistics of the first columns as JSON-ready data."""
-    rows = block.iloc[:SAMPLE_ROWS, :SHOWN_COLUMNS]
+    rows = block.iloc[:, :SHOWN_COLUMNS]
     if rows.empty:
         return None
     return {
         "table": _shown(table),
         "rows": len(rows),
-        "is_sample": len(block) >= SAMPLE_ROWS,
         "column_count": block.shape[1],
         "columns": [{"name": _shown(name)} | _statistics(rows[name]) for name in map(str, rows)],
         "first": [[_shown(cell) for cell in row] for row in rows.head(SHOWN_ROWS).to_numpy().tolist()],
@@ -242,9 +220,3 @@ def _statistics(column: "pd.Series[Any]") -> dict[str, Any]:
         values = {"low": numbers.min(), "mean": (numbers / numbers.size).sum(), "high": numbers.max()}
         shown |= {name: f"{value:.6g}" for name, value in values.items()}
     return shown
-
-
-def _shown(text: str) -> str:
-    """Shorten a text, and replace control characters, bidirectional marks and lone surrogates."""
-    cut = "".join(each if each.isprintable() else " " for each in text[:SHOWN_LENGTH])
-    return f"{cut}…" if len(text) > SHOWN_LENGTH else cut

@@ -2,9 +2,9 @@
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,6 @@ class TargetKind(enum.StrEnum):
     USAGE = "Usage"
 
 
-class Target(NamedTuple):
-    """A hidden column: its kind and name, and the code of each row's value in ascending order."""
-
-    kind: TargetKind
-    name: str
-    codes: NDArray[np.intp]
-
-
 @dataclass(frozen=True, eq=False)
 class Hidden:
     """The ids of a solution and its hidden columns by kind and name.
@@ -38,15 +30,17 @@ class Hidden:
     """
 
     ids: Sequence[str]
-    columns: Mapping[TargetKind, Mapping[str, NDArray[Any] | Sequence[str]]]
+    columns: Mapping[tuple[TargetKind, str], NDArray[Any] | Sequence[str]]
 
     @cached_property
-    def targets(self) -> list[Target]:
-        """The targets of all columns; a column of fractions or of few classes has several."""
+    def targets(self) -> list[tuple[TargetKind, str, NDArray[np.intp]]]:
+        """The kind and name of each column with the codes of its values in ascending order.
+
+        A column of fractions or of few classes is listed several times.
+        """
         return [
-            Target(kind, name, codes.astype(np.intp))
-            for kind, named in self.columns.items()
-            for name, values in named.items()
+            (kind, name, codes.astype(np.intp))
+            for (kind, name), values in self.columns.items()
             for codes in _coded(np.asarray(values))
         ]
 
@@ -80,21 +74,13 @@ class Disclosure:
 
 
 @dataclass(frozen=True)
-class Unopened:
-    """A part of a file that could not be checked; `name` is its path, which is empty for the whole file."""
-
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Examined:
     """The result of the leak check of a file.
 
-    `unopened` are the first parts that could not be checked. `preview` contains the first rows and the column
-    statistics of the first table.
+    `unopened` has the reasons for the first parts that could not be checked, by path, which is empty for the
+    whole file. `preview` contains the first rows and the column statistics of the first table.
     """
 
     disclosures: Sequence[Disclosure] = ()
-    unopened: Sequence[Unopened] = ()
+    unopened: Mapping[str, str] = field(default_factory=dict)
     preview: dict[str, Any] | None = None

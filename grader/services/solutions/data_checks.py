@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.disclosure.findings import ORDER, Examined, TargetKind, Unopened
+from grader.disclosure.findings import ORDER, Examined, TargetKind
 from grader.models import (
     Competition,
     DataCheckState,
@@ -67,7 +67,7 @@ def record_outcome(
 def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
     """Hold back a file whose check failed."""
     reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
-    _settle(act, file, Examined(unopened=[Unopened("", reason)]), key)
+    _settle(act, file, Examined(unopened={"": reason}), key)
 
 
 def _settle(act: Act, file: DataFile, examined: Examined, key: str) -> None:
@@ -224,8 +224,8 @@ def findings_of(file: DataFile) -> DataFindings:
         file.findings.get("disclosures", ()), key=lambda each: [*_KINDS].index(TargetKind(each["kind"]))
     )
     unopened = [
-        f"{each['name'] or file.name} was not checked: {each['reason']}"
-        for each in file.findings.get("unopened", ())
+        f"{name or file.name} was not checked: {reason}"
+        for name, reason in file.findings.get("unopened", {}).items()
     ]
     public = [_KINDS[kind][1] for kind in dict.fromkeys(TargetKind(each["kind"]) for each in disclosures)]
     if unopened:

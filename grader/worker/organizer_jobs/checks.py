@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader import db
 from grader.crash_points import reach
-from grader.disclosure.findings import Examined, Hidden, TargetKind
+from grader.disclosure.findings import Hidden, TargetKind
 from grader.errors import OrganizerError
 from grader.files import (
     ColumnGuess,
@@ -23,7 +23,7 @@ from grader.files import (
     with_named,
 )
 from grader.metrics.python_table import PythonTable
-from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
+from grader.models import Competition, CompetitionState, ScoringVersion
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import NamedMetric
 from grader.services.solutions import assessment, data_checks, intake, truth
@@ -200,6 +200,8 @@ def check_data(work: Work) -> dict[str, Any]:
     Each result is stored immediately, so another attempt checks only the remaining files. Another job checks
     files and solutions that change during this one.
     """
+    from grader.disclosure.examination import examine  # imports pandas
+
     work.report_progress(0, 0, "Reading the solution")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.claim.competition_id)
@@ -207,8 +209,10 @@ def check_data(work: Work) -> dict[str, Any]:
         solutions = data_checks.solutions_of(session, competition=competition)
     distinct = {(each.row_ids_sha256, each.prepared_sha256): each for each in solutions}
     hidden = [_hidden(work, each) for each in distinct.values()]
-    for file in stale:
-        examined = _examined(work, file, hidden)
+    for number, file in enumerate(stale):
+        work.report_progress(number, len(stale), f"Checking {file.name}")
+        with work.storage.open(file.sha256) as stream:
+            examined = examine(stream, hidden)
         reach("data_check.before_record")
         with work.database.write() as session:
             data_checks.record_outcome(
@@ -232,16 +236,7 @@ def _hidden(work: Work, solution: SolutionRow) -> Hidden:
     if truth.targets:
         names = [each["column"] for each in solution.report["targets"]]
         labels = dict(zip(names, truth.as_written().values(), strict=False))
-    columns: Any = {TargetKind.LABEL: labels, TargetKind.IDENTITY: truth.identities}
-    return Hidden(list(row_ids), columns | {TargetKind.USAGE: {"Usage": truth.usage}})
-
-
-def _examined(work: Work, file: DataFile, hidden: Sequence[Hidden]) -> Examined:
-    from grader.disclosure.examination import examine  # imports pandas
-
-    def tell(size: int) -> None:
-        work.report_progress(min(size, file.size_bytes), file.size_bytes, f"Checking {file.name}")
-
-    tell(0)
-    with work.storage.open(file.sha256) as stream:
-        return examine(stream, hidden, tell=tell)
+    columns: dict[tuple[TargetKind, str], Any] = {(TargetKind.USAGE, "Usage"): truth.usage}
+    columns |= {(TargetKind.LABEL, name): values for name, values in labels.items()}
+    columns |= {(TargetKind.IDENTITY, name): values for name, values in truth.identities.items()}
+    return Hidden(list(row_ids), columns)

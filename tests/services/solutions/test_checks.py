@@ -143,7 +143,7 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
     add(service, competition, b"\x89PNG\0\0")
     work(service)
     found = checks.findings_of(file(service, competition))
-    assert len(found.unopened) == 1 and found.unopened[0].startswith("test.csv was not checked: only CSV")
+    assert len(found.unopened) == 1 and found.unopened[0].startswith("test.csv was not checked: reading")
     assert not data_files.is_given_out(competition, file(service, competition))
     allow(service, competition)
     assert data_files.is_given_out(competition, file(service, competition))

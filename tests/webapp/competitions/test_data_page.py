@@ -43,7 +43,7 @@ def hold(arena, name):
 def test_the_preview_shows_rows_and_statistics_as_text(site):
     page = site.ann.browser.get(HERE).text
     assert "&lt;b&gt;first&lt;/b&gt;" in page
-    assert "computed from all 2 rows" in page
+    assert "computed from the first 2 rows" in page
     assert '<th scope="row">length</th><td class="number">0</td><td class="number">2</td>' in page
     assert '<td class="number">7</td><td class="number">8</td><td class="number">9</td>' in page
 
