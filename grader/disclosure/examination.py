@@ -102,18 +102,19 @@ def _blocks(stream: IO[bytes]) -> Iterable[pd.DataFrame]:
     return _of_csv(stream, first.decode(errors="replace")) if first else ()
 
 
-def _of_csv(stream: IO[bytes], line: str) -> Iterable[pd.DataFrame]:
+def _of_csv(stream: IO[bytes], line: str) -> Iterator[pd.DataFrame]:
     delimiter = max(DELIMITERS, key=line.count)
-    return pd.read_csv(
+    for block in pd.read_csv(
         stream,
         sep=delimiter,
         dtype=str,
         na_filter=False,
-        index_col=False,
         encoding_errors="replace",
         on_bad_lines="skip",
         chunksize=max(1, BLOCK_CELLS // (line.count(delimiter) + 1)),
-    )
+    ):
+        # If the header has too few names, as that of R, the first columns are the index.
+        yield block if isinstance(block.index, pd.RangeIndex) else block.reset_index().map(str)
 
 
 def _of_json(stream: IO[bytes]) -> Iterator[pd.DataFrame]:

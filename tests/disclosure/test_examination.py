@@ -73,6 +73,8 @@ CONTAINERS: dict[str, Callable[[pd.DataFrame], bytes]] = {
     "semicolons": lambda table: csv(table, sep=";"),
     "tsv": lambda table: csv(table, sep="\t"),
     "without a header": lambda table: csv(table, header=False),
+    "row names": lambda table: b"id,x\n" + csv(table.reset_index(), header=False),
+    "a delimiter too many": lambda table: csv(table).replace(b"\n", b",\n").replace(b",\n", b"\n", 1),
     "gzip": lambda table: gzip.compress(csv(table)),
     "zip": lambda table: zipped(readme=b"Have fun.", x=csv(table)),
     "json lines": lambda table: str(table.to_json(orient="records", lines=True)).encode(),
