@@ -59,7 +59,8 @@ class Material:
     def data(self) -> Data:
         """The labels and identities of the analyzed rows."""
         labels = {self.solution.roles.label: self.solution.labels, **self.solution.other_labels}
-        return Data(labels, self.solution.identities, self.settings, self.background).at(self.rows)
+        identities = self.solution.identities
+        return Data.of(labels, identities, settings=self.settings, background=self.background).at(self.rows)
 
     @cached_property
     def kept(self) -> Data:
@@ -74,7 +75,7 @@ class Material:
     def facts(self) -> list[str]:
         """Return sentences on the rows and thresholds, and on the included and omitted identities."""
         background = "all other rows" if self.background == "all" else "the rows known not to mention it"
-        sizes, kept = self.data.sizes(), self.kept.identities
+        sizes, kept = self.data.sizes(), self.kept.sizes()
         facts = [
             f"{self.rows.size:,} rows ({self.split}), label {self.data.label}, identities: "
             f"{len(kept):,} of {len(sizes):,}",

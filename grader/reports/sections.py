@@ -73,13 +73,13 @@ def analyse(inputs: Material) -> Analysis:
         raise ValueError(f"The solution has no rows in the split {inputs.split!r}.")
     data = inputs.kept
     if not inputs.models:
-        of_identities = [_associations(data), _together(data)] if data.identities else []
+        of_identities = [] if data.identities.empty else [_associations(data), _together(data)]
         return Analysis("Audit of the data", inputs.facts(), [_fractions(data), *of_identities])
     predictions = inputs.at_rows(inputs.candidate)
     sections = _of_scored_label(inputs) if data.label in predictions else []
     if inputs.solution.other_labels:
         sections.append(_labels(data, predictions))
-    if data.identities:
+    if not data.identities.empty:
         sections.append(_association(data, predictions))
     pair, role = inputs.solution.pair, inputs.solution.slices.get("role")
     if pair and role:
@@ -125,7 +125,8 @@ def _overall(data: Data, predictions: FloatArray) -> float:
 
 
 def _score(data: Data, predictions: FloatArray) -> Section:
-    report = bias_report(data.labels[data.label], predictions, data.identities, settings=data.settings)
+    identities = {str(name): values for name, values in data.identities.items()}
+    report = bias_report(data.labels[data.label], predictions, identities, settings=data.settings)
     values = {heading(name): value for name, value in {**report.terms, "score": report.score}.items()}
     frame = pd.DataFrame({"value": values}, list(values), dtype=float).rename_axis("term")
     caption = f"{report.rows:,} rows, {report.positives:,} of them positive"
@@ -186,7 +187,7 @@ def _labels(data: Data, predictions: Mapping[str, FloatArray]) -> Section:
     tables, overall = label_tables(data, predictions), overall_aucs(data, predictions)
     blocks = [Table("overall_aucs", "Overall AUC", overall.to_frame(), digits=5)]
     blocks += [Table(cell, heading(cell), tables[cell].unstack("label", sort=False)) for cell in CELLS]
-    unpredicted = [label for label in data.labels if label not in overall]
+    unpredicted = [str(label) for label in data.labels if label not in overall]
     texts = [f"Not predicted: {', '.join(unpredicted)}."] if unpredicted else []
     return Section("labels", "Labels and identities", texts, blocks)
 

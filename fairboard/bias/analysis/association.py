@@ -4,7 +4,6 @@ Hann, Kalil and Payne, "Analyzing Identity Mention Bias in Toxic Comment Classif
 the means in section 4.2.
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 
 from fairboard.bias.analysis.data import Data, Predictions, by_label
 from fairboard.bias.analysis.distributions import mean
-from fairboard.bias.prepared import BoolArray, refuse_where
+from fairboard.bias.prepared import refuse_where
 
 Reading = Literal["fractions", "binarized"]
 Unit = Literal["comments", "pairs"]
@@ -42,10 +41,8 @@ def label_correlations(data: Data, reading: Reading = "fractions") -> pd.DataFra
     >>> label_correlations(data, "binarized")["toxic"].round(3).tolist()
     [1.0, nan]
     """
-    labels = pd.DataFrame(data.labels)
-    if reading == "binarized":
-        labels = _binarized(labels, data.settings.label_threshold)
-    return _correlations(data, reading, labels)
+    binarized = data.positive.astype(float).where(data.labelled)
+    return _correlations(data, reading, binarized if reading == "binarized" else data.labels)
 
 
 def prediction_correlations(
@@ -56,25 +53,20 @@ def prediction_correlations(
     The parameters are those of `label_correlations` and `label_tables`. Predictions are never binarized.
     """
     scores = pd.DataFrame(by_label(data, predictions))
-    return _correlations(data, reading, scores.where(pd.DataFrame(data.labels)[list(scores)].notna()))
+    return _correlations(data, reading, scores.where(data.labelled[list(scores)]))
 
 
 def _correlations(data: Data, reading: Reading, labels: pd.DataFrame) -> pd.DataFrame:
     if reading not in get_args(Reading):
         raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
-    identities = pd.DataFrame(data.identities, labels.index)
+    identities = data.identities
     if reading == "binarized":
-        identities = _binarized(identities, data.settings.identity_threshold)
+        identities = data.members.astype(float).where(identities.notna())
     if data.background == "all":
         identities = identities.fillna(0)
     both = pd.concat([identities, labels], axis=1, ignore_index=True).corr()
-    table = both.iloc[: len(data.identities), len(data.identities) :].round(12)  # 0 instead of 1e-17
-    names = pd.Index([*data.identities], name="identity"), pd.Index(labels.columns, name="label")
-    return table.set_axis(names[0]).set_axis(names[1], axis=1)
-
-
-def _binarized(columns: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    return columns.ge(threshold).astype(float).where(columns.notna())
+    table = both.iloc[: identities.shape[1], identities.shape[1] :].round(12)  # 0 instead of 1e-17
+    return table.set_axis(identities.columns).set_axis(labels.columns.rename("label"), axis=1)
 
 
 def mean_scores(data: Data, predictions: Predictions) -> pd.DataFrame:
@@ -94,10 +86,10 @@ def mean_scores(data: Data, predictions: Predictions) -> pd.DataFrame:
     """
     lines = []
     for label, scores in by_label(data, predictions).items():
-        positive, labelled = data.positive(label), data.labelled(label)
+        positive, labelled = data.positive[label], data.labelled[label]
         classes = {"all": labelled, "positive": labelled & positive, "negative": labelled & ~positive}
         for identity, inside in data.members.items():
-            outside = data.considered(identity) & ~inside
+            outside = data.considered[identity] & ~inside
             for of, kept in classes.items():
                 sets = [scores[kept & rows] for rows in (inside, outside)]
                 lines.append((identity, label, of, *(each.size for each in sets), *map(mean, sets)))
@@ -115,14 +107,13 @@ def mean_labels(data: Data) -> pd.DataFrame:
     >>> means[["rows", "positives", "mean", "mean_of_positives"]].to_numpy().tolist()
     [[4.0, 2.0, 0.3125, 0.625], [2.0, 1.0, 0.375, 0.75]]
     """
-    everywhere: dict[str | None, BoolArray] = {None: np.ones(data.size, np.bool_)}
+    everywhere = {None: pd.Series(True, data.labels.index)}
     lines = []
-    for identity, mentions in (everywhere | dict(data.members)).items():
+    for identity, mentions in (everywhere | dict(data.members.items())).items():
         for label, values in data.labels.items():
-            kept = mentions & data.labelled(label)
-            positive = kept & data.positive(label)
-            counts = [int(np.count_nonzero(each)) for each in (kept, positive)]
-            lines.append((identity, label, *counts, mean(values[kept]), mean(values[positive])))
+            masks = [mentions & of[label] for of in (data.labelled, data.positive)]
+            parts = [values[rows].to_numpy() for rows in masks]
+            lines.append((identity, label, *(part.size for part in parts), *map(mean, parts)))
     columns = ["identity", "label", "rows", "positives", "mean", "mean_of_positives"]
     return pd.DataFrame(lines, columns=columns)
 
@@ -162,13 +153,11 @@ def ppmi(data: Data, unit: Unit = "comments") -> pd.DataFrame:
     """
     if unit not in get_args(Unit):
         raise ValueError(f'`unit` must be "comments" or "pairs", not {unit!r}.')
-    mentions = _counted(data.size, "identity", data.members)
-    positive = _counted(data.size, "label", {label: data.positive(label) for label in data.labels})
+    mentions, positive = data.members.astype(int), data.positive.astype(int)
     both = mentions.T @ positive
     if unit == "pairs":
         return ppmi_of_counts(both)
-    considered = _counted(data.size, "identity", {name: data.considered(name) for name in data.identities})
-    labelled = _counted(data.size, "label", {label: data.labelled(label) for label in data.labels})
+    considered, labelled = data.considered.astype(int), data.labelled.astype(int)
     return _ppmi(both, (mentions.T @ labelled) * (considered.T @ positive), considered.T @ labelled)
 
 
@@ -183,11 +172,6 @@ def _ppmi(counts: pd.DataFrame, expected: Any, total: Any) -> pd.DataFrame:
     return logarithms.clip(lower=0)
 
 
-def _counted(rows: int, kind: str, masks: Mapping[str, BoolArray]) -> pd.DataFrame:
-    """Return masks as columns of 0 and 1, whose products count rows."""
-    return pd.DataFrame(masks, range(rows), dtype=int).rename_axis(columns=kind)
-
-
 def co_mentions(data: Data) -> pd.DataFrame:
     """Count the rows that mention both of two identities; on the diagonal, those that mention one.
 
@@ -199,7 +183,7 @@ def co_mentions(data: Data) -> pd.DataFrame:
     >>> co_mentions(Data.of({"toxic": [0] * 3}, {"cat": [1, 1, 0], "dog": [1, 0, 0]})).to_numpy().tolist()
     [[2, 1], [1, 1]]
     """
-    mentions = _counted(data.size, "identity", data.members)
+    mentions = data.members.astype(int)
     return (mentions.T @ mentions).rename_axis(columns=None)
 
 
@@ -209,11 +193,8 @@ def identities_per_row(data: Data) -> pd.Series:
     A row in which every identity is blank is not counted with the background ``"annotated"``, and mentions no
     identity with ``"all"``.
     """
-    counted = np.full(data.size, data.background == "all")
-    for name in data.identities:
-        counted |= data.considered(name)
-    mentions = sum((each.astype(int) for each in data.members.values()), np.zeros(data.size, int))
-    counts = np.bincount(mentions[counted], minlength=1)
+    counted = data.considered.any(axis=1) | (data.background == "all")
+    counts = np.bincount(data.members[counted].sum(axis=1), minlength=1)
     return pd.Series(counts, name="rows").rename_axis("identities")
 
 
@@ -240,9 +221,9 @@ def fractions(data: Data) -> pd.DataFrame:
     [5, 1, 2, 1]
     """
     lines = {}
-    for name, values in {**data.labels, **data.identities}.items():
+    for name, values in [*data.labels.items(), *data.identities.items()]:
         known = values[~np.isnan(values)]
-        refuse_where((known < 0) | (known > 1), name, "between 0 and 1")
+        refuse_where((known < 0) | (known > 1), str(name), "between 0 and 1")
         tenths = np.bincount(np.rint(known * 10).astype(np.int64), minlength=11)
         lines[name] = [known.size, values.size - known.size, *tenths.tolist()]
     return pd.DataFrame.from_dict(lines, orient="index", columns=["rows", "blanks", *TENTHS])

@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
+from fairboard.bias.counts import Comparison
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_ranks
 from fairboard.bias.prepared import (
@@ -34,9 +35,9 @@ class Data:
 
     Attributes
     ----------
-    labels, identities : mapping of str to ndarray of float64, each of shape (n,)
-        Values of each row, usually the share of raters who assigned the label or identity; NaN is a blank.
-        Rows with a blank label are left out of all analyses of that label.
+    labels, identities : DataFrame of float64, with n rows
+        A column for each label or identity: usually the share of raters who assigned it to the row; NaN is a
+        blank. Rows with a blank label are left out of all analyses of that label.
     settings : MetricSettings
         The metric settings that contain the thresholds.
     background : {"all", "annotated"}
@@ -46,12 +47,12 @@ class Data:
     Examples
     --------
     >>> data = Data.of([1, 0, 1], {"cat": [1, 0, None]}, background="annotated")
-    >>> data.label, data.sizes(), data.considered("cat").tolist()
+    >>> data.label, data.sizes(), data.considered["cat"].tolist()
     ('label', {'cat': 1}, [True, True, False])
     """
 
-    labels: Mapping[str, FloatArray]
-    identities: Mapping[str, FloatArray]
+    labels: pd.DataFrame
+    identities: pd.DataFrame
     settings: MetricSettings
     background: Background
 
@@ -76,57 +77,60 @@ class Data:
         named: Any = labels if is_table(labels) else {"label": labels}
         if not list(named):
             raise ValueError("`labels` must contain at least one label.")
-        rows, checked = None, dict[str, dict[str, FloatArray]](labels={}, identities={})
-        for argument, columns in (("labels", named), ("identities", identities)):
+        rows, frames = None, list[pd.DataFrame]()
+        for kind, argument, columns in (("label", "labels", named), ("identity", "identities", identities)):
+            checked = {}
             for name in columns:
                 values = as_vector(f"{argument}[{name!r}]", columns[name], rows=rows)
                 refuse_where(np.isinf(values), f"{argument}[{name!r}]", "finite or blank")
-                checked[argument][str(name)], rows = values, values.size
-        return cls(checked["labels"], checked["identities"], settings or MetricSettings(), background)
+                checked[str(name)], rows = values, values.size
+            frames.append(pd.DataFrame(checked, range(rows or 0)).rename_axis(columns=kind))
+        of_labels, of_identities = frames
+        return cls(of_labels, of_identities, settings or MetricSettings(), background)
 
     @property
     def label(self) -> str:
         """The first label."""
-        return next(iter(self.labels))
+        return str(self.labels.columns[0])
 
     @property
     def size(self) -> int:
         """Number of rows."""
-        return self.labels[self.label].size
+        return len(self.labels)
 
     @cached_property
-    def members(self) -> Mapping[str, BoolArray]:
-        """For each identity, a mask of the rows that mention it."""
-        threshold = self.settings.identity_threshold
-        return {name: values >= threshold for name, values in self.identities.items()}
+    def members(self) -> pd.DataFrame:
+        """A mask of the rows that mention each identity."""
+        return self.identities >= self.settings.identity_threshold
 
-    def positive(self, label: str | None = None) -> BoolArray:
-        """Return a mask of the positive rows."""
-        positive: BoolArray = self.labels[label or self.label] >= self.settings.label_threshold
-        return positive
+    @cached_property
+    def positive(self) -> pd.DataFrame:
+        """A mask of the positive rows of each label."""
+        return self.labels >= self.settings.label_threshold
 
-    def labelled(self, label: str | None = None) -> BoolArray:
-        """Return a mask of the rows in which a label is not blank."""
-        return ~np.isnan(self.labels[label or self.label])
+    @cached_property
+    def labelled(self) -> pd.DataFrame:
+        """A mask of the rows in which each label is not blank."""
+        return self.labels.notna()
 
-    def considered(self, name: str) -> BoolArray:
-        """Return a mask of the rows in the subgroup or the background of an identity."""
-        values = self.identities[name]
-        return np.ones(self.size, np.bool_) if self.background == "all" else ~np.isnan(values)
+    @cached_property
+    def considered(self) -> pd.DataFrame:
+        """A mask of the rows in the subgroup or the background of each identity."""
+        return self.identities.notna() | (self.background == "all")
 
     def sizes(self) -> dict[str, int]:
         """Count the rows that mention each identity."""
-        return {name: int(np.count_nonzero(mentions)) for name, mentions in self.members.items()}
+        return {str(name): int(rows) for name, rows in self.members.sum().items()}
 
     def at(self, kept: BoolArray | IndexArray) -> "Data":
         """Return the rows that a mask selects, or the rows with the given numbers in that order."""
-        labels = {name: values[kept] for name, values in self.labels.items()}
-        identities = {name: values[kept] for name, values in self.identities.items()}
+        frames = [each.iloc[np.asarray(kept)] for each in (self.labels, self.identities)]
+        labels, identities = (each.reset_index(drop=True) for each in frames)
         return replace(self, labels=labels, identities=identities)
 
     def only(self, names: Collection[str]) -> "Data":
         """Return the same rows with only the given identities."""
-        return replace(self, identities={name: self.identities[name] for name in names})
+        return replace(self, identities=self.identities[[*names]])
 
     def mentioned_by(self, minimum_size: int) -> "Data":
         """Return the same rows with only the identities that at least `minimum_size` rows mention."""
@@ -142,14 +146,15 @@ def by_label(data: Data, predictions: Predictions) -> dict[str, FloatArray]:
         If there are predictions of an unknown label, or they are not one finite number for each row.
     """
     columns: Any = predictions
+    labels = list(map(str, data.labels))
     if not is_table(columns):
-        columns = dict.fromkeys(data.labels, scores_of(data, columns))
-    if unknown := [str(name) for name in columns if name not in data.labels]:
-        known = ", ".join(data.labels)
+        columns = dict.fromkeys(labels, scores_of(data, columns))
+    if unknown := [str(name) for name in columns if name not in labels]:
+        known = ", ".join(labels)
         raise ValueError(f"`predictions` contains unknown labels: {', '.join(unknown)}. Labels: {known}.")
     return {
         label: as_vector(f"predictions[{label!r}]", columns[label], rows=data.size, finite=True)
-        for label in data.labels
+        for label in labels
         if label in columns
     }
 
@@ -161,19 +166,18 @@ def scores_of(data: Data, predictions: ArrayLike) -> FloatArray:
 
 def count(data: Data, predictions: ArrayLike, label: str | None = None) -> dict[str, dict[str, Comparison]]:
     """Return the comparisons of each identity: the five cells and ``"background_auc"``, in its background."""
-    ranks = dense_ranks(scores_of(data, predictions))
-    positive, labelled = data.positive(label), data.labelled(label)
-    counted = {}
-    for name, mentions in data.members.items():
-        rows = labelled & data.considered(name)
-        split = PreparedSplit(positive[rows], (name,), (True,), (np.flatnonzero(mentions[rows]),))
+    ranks, names = dense_ranks(scores_of(data, predictions)), list(data.sizes())
+    labelled, positive = data.labelled[label or data.label], data.positive[label or data.label].to_numpy()
+    counted = dict[str, dict[str, Comparison]]()
+    # With the background "all", all identities are compared within the same rows.
+    for together in [names] if data.background == "all" else [[name] for name in names]:
+        rows = labelled & data.considered[together].all(axis=1)
+        members = tuple(np.flatnonzero(data.members.loc[rows, name]) for name in together)
+        split = PreparedSplit(positive[rows], tuple(together), (True,) * len(together), members)
         counts = count_ranks(split, ranks[rows])
-        counted[name] = _comparisons(counts, *counts.identities)
+        for identity in counts.identities:
+            inside = identity.subgroup_wins + identity.bpsn_wins + identity.bnsp_wins
+            sizes = counts.positives - identity.positives, counts.negatives - identity.negatives
+            background = Comparison(counts.overall_wins - inside, *sizes)
+            counted[identity.name] = {**comparisons(counts, identity), "background_auc": background}
     return counted
-
-
-def _comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Comparison]:
-    inside = identity.subgroup_wins + identity.bpsn_wins + identity.bnsp_wins
-    sizes = counts.positives - identity.positives, counts.negatives - identity.negatives
-    background = Comparison(counts.overall_wins - inside, *sizes)
-    return {**comparisons(counts, identity), "background_auc": background}

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairboard.bias.analysis.data import Data, scores_of
-from fairboard.bias.prepared import BoolArray, FloatArray
+from fairboard.bias.prepared import FloatArray
 
 LabelClass = Literal["positive", "negative"]
 _LARGEST = float(np.finfo(np.float64).max)
@@ -41,17 +41,18 @@ def even_edges(predictions: FloatArray, bins: int) -> FloatArray:
     return 2 * np.linspace(lowest / 2, highest / 2, bins + 1)  # The range may overflow.
 
 
-def _sets(data: Data, name: str, label: str | None) -> dict[str, BoolArray]:
-    """Return masks of the background and the subgroup of an identity, by class."""
-    kept, inside = data.considered(name) & data.labelled(label), data.members[name]
-    classes = {"negative": kept & ~data.positive(label), "positive": kept & data.positive(label)}
+def _sets(data: Data, scores: FloatArray, name: str) -> dict[str, FloatArray]:
+    """Return the predictions in the background and the subgroup of an identity, by class."""
+    kept, inside = data.considered[name] & data.labelled[data.label], data.members[name]
+    positive = data.positive[data.label]
+    classes = {"negative": kept & ~positive, "positive": kept & positive}
     groups = {"background": ~inside, "subgroup": inside}
-    return {f"{group}_{of}": rows & mask for group, mask in groups.items() for of, rows in classes.items()}
+    return {
+        f"{part}_{of}": scores[rows & mask] for part, mask in groups.items() for of, rows in classes.items()
+    }
 
 
-def score_histograms(
-    data: Data, predictions: ArrayLike, name: str, *, bins: int = 50, label: str | None = None
-) -> pd.DataFrame:
+def score_histograms(data: Data, predictions: ArrayLike, name: str, *, bins: int = 50) -> pd.DataFrame:
     """Count the predictions of the background and the subgroup of an identity in bins, by class.
 
     Returns
@@ -70,23 +71,18 @@ def score_histograms(
     """
     scores = scores_of(data, predictions)
     edges = even_edges(scores, bins)
-    counts = {part: np.histogram(scores[rows], edges)[0] for part, rows in _sets(data, name, label).items()}
+    counts = {part: np.histogram(each, edges)[0] for part, each in _sets(data, scores, name).items()}
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], **counts})
 
 
-def score_moments(data: Data, predictions: ArrayLike, name: str, label: str | None = None) -> pd.DataFrame:
+def score_moments(data: Data, predictions: ArrayLike, name: str) -> pd.DataFrame:
     """Return the rows, mean and population standard deviation of the sets of `score_histograms`."""
-    scores = scores_of(data, predictions)
-    lines = {
-        part: [np.count_nonzero(rows), mean(scores[rows]), deviation(scores[rows], 0)]
-        for part, rows in _sets(data, name, label).items()
-    }
+    sets = _sets(data, scores_of(data, predictions), name)
+    lines = {part: [each.size, mean(each), deviation(each, 0)] for part, each in sets.items()}
     return pd.DataFrame.from_dict(lines, orient="index", columns=["rows", "mean", "deviation"])
 
 
-def equality_curve(
-    data: Data, predictions: ArrayLike, name: str, label_class: LabelClass, label: str | None = None
-) -> pd.DataFrame:
+def equality_curve(data: Data, predictions: ArrayLike, name: str, label_class: LabelClass) -> pd.DataFrame:
     r"""Return the rates of an identity and of its background at each threshold, the highest first.
 
     If :math:`x(t)` is the subgroup's rate and :math:`y(t)` the background's rate at threshold t, then
@@ -102,8 +98,6 @@ def equality_curve(
     label_class : {"positive", "negative"}
         The class of the rows. The rates are true positive rates for positive rows and false positive rates
         for negative rows. For both classes, a higher rate means higher predictions.
-    label : str, optional
-        By default, the first one.
 
     Returns
     -------
@@ -125,19 +119,15 @@ def equality_curve(
     >>> equality_curve(data, [0.5, 0.9, 0.1], "cat", "positive")["equality_gap"].tolist()
     [-0.5, 0.5, 0.0]
     """
-    scores = scores_of(data, predictions)
-    kept = data.considered(name) & data.labelled(label)
-    kept &= data.positive(label) if label_class == "positive" else ~data.positive(label)
-    inside = data.members[name][kept]
-    thresholds, places = np.unique(scores[kept], return_inverse=True)
-    counts = {
-        "subgroup": np.bincount(places[inside], minlength=thresholds.size)[::-1].cumsum(),
-        "background": np.bincount(places[~inside], minlength=thresholds.size)[::-1].cumsum(),
-    }
-    curve = pd.DataFrame({"threshold": thresholds[::-1], **counts})
-    if not 0 < np.count_nonzero(inside) < inside.size:
+    sets = _sets(data, scores_of(data, predictions), name)
+    parts = {part: sets[f"{part}_{label_class}"] for part in ("subgroup", "background")}
+    thresholds = np.unique(np.concatenate([*parts.values()]))[::-1]
+    curve = pd.DataFrame({"threshold": thresholds})
+    for part, scores in parts.items():
+        curve[part] = scores.size - np.searchsorted(np.sort(scores), thresholds)
+    if not all(each.size for each in parts.values()):
         curve = curve[:0]
-    for part in counts:
+    for part in parts:
         curve[f"{part}_rate"] = curve[part] / curve[part].max()
     return curve.assign(equality_gap=curve["subgroup_rate"] - curve["background_rate"])
 

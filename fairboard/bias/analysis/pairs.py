@@ -144,7 +144,7 @@ def fuzzed_terms(
         differences of all cells are those of the two `label_tables`.
     """
     sets = [(original, predictions), (fuzzed, fuzzed_predictions)]
-    names = [name for name in original.identities if name in fuzzed.identities]
+    names = [name for name in original.sizes() if name in fuzzed.identities]
     columns = [_terms(data.only(names), by_label(data, scores)) for data, scores in sets]
     frame = pd.concat(columns, axis=1, join="inner", keys=["original", "fuzzed"])
     return frame.assign(difference=frame["fuzzed"] - frame["original"])

@@ -21,7 +21,7 @@ PARTS = ("background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 WEIGHTS = tuple(f"{part}_weight" for part in PARTS)
 
 
-def pinned_auc(data: Data, predictions: ArrayLike, label: str | None = None) -> pd.DataFrame:
+def pinned_auc(data: Data, predictions: ArrayLike) -> pd.DataFrame:
     r"""Return the expected pinned AUC of each identity over all random samples of the background.
 
     For the pinned dataset with N pairs of a negative and a positive row,
@@ -53,7 +53,7 @@ def pinned_auc(data: Data, predictions: ArrayLike, label: str | None = None) -> 
     >>> float(pinned_auc(data, [0.9, 0.3, 0.4, 0.2]).loc["cat", "value"])
     1.0
     """
-    lines = {name: expected(cells) for name, cells in count(data, predictions, label).items()}
+    lines = {name: expected(cells) for name, cells in count(data, predictions).items()}
     columns = ["value", *PARTS, *WEIGHTS, "rows", "reason"]
     frame = pd.DataFrame.from_dict(lines, orient="index", columns=columns).rename_axis("identity")
     return frame.astype(dict.fromkeys(["value", *PARTS, *WEIGHTS], float))

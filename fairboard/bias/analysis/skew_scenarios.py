@@ -156,7 +156,9 @@ def skew_experiment(
     expectation over samples of the background, so only the removal is random.
     """
     scores = {model: as_vector(model, each, rows=data.size, finite=True) for model, each in models.items()}
-    negatives = np.flatnonzero(data.members[identity] & ~data.positive() & data.labelled())
+    negatives = np.flatnonzero(
+        data.members[identity] & ~data.positive[data.label] & data.labelled[data.label]
+    )
     rng, after = np.random.default_rng(seed), list[pd.DataFrame]()
     for _ in range(trials):
         kept = np.ones(data.size, np.bool_)

@@ -100,9 +100,9 @@ def label_tables(data: Data, predictions: Predictions) -> pd.DataFrame:
 def overall_aucs(data: Data, predictions: Predictions) -> pd.Series:
     """Return the overall AUC of each label, as in Table 1 and Table 4 of Hann, Kalil and Payne."""
     aucs = {
-        label: bias_report(data.positive(label)[kept], each[kept], {}).overall_auc
+        label: bias_report(data.positive[label][kept], each[kept], {}).overall_auc
         for label, each in by_label(data, predictions).items()
-        for kept in [data.labelled(label)]
+        for kept in [data.labelled[label]]
     }
     return pd.Series(aucs, name="overall_auc", dtype=float).rename_axis("label")
 

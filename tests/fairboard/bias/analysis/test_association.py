@@ -42,7 +42,7 @@ def test_correlations_equal_those_of_numpy(reading, background):
     of_predictions = prediction_correlations(data, predictions, reading)
     for identity, mentions in data.identities.items():
         for label, truth in data.labels.items():
-            kept = ~np.isnan(truth) & data.considered(identity)
+            kept = ~np.isnan(truth) & data.considered[identity]
             one, other = np.nan_to_num(mentions)[kept], truth[kept]
             if reading == "binarized":
                 one, other = one >= 0.5, other >= 0.5
@@ -63,7 +63,7 @@ def test_mean_scores_cover_each_class_inside_and_outside_the_subgroup(background
         line = found.loc["insult", "dog", of]
         for part, kept in (
             ("subgroup", rows & data.members["dog"]),
-            ("background", rows & ~data.members["dog"] & data.considered("dog")),
+            ("background", rows & ~data.members["dog"] & data.considered["dog"]),
         ):
             assert line[f"{part}_rows"] == kept.sum()
             assert line[f"{part}_mean"] == pytest.approx(predictions["insult"][kept].mean())
@@ -84,13 +84,13 @@ def test_mean_labels_cover_all_rows_and_each_identity():
 
 def test_ppmi_is_the_logarithm_of_shares_of_comments_or_pairs():
     data, _ = draw(4, blanks=0)
-    members, positive = data.members, {label: data.positive(label) for label in data.labels}
+    members, positive = data.members, data.positive
     comments = ppmi(data)
     for identity, one in members.items():
         for label, other in positive.items():
             expected = max(0, math.log((one & other).mean() / (one.mean() * other.mean())))
             assert comments.loc[identity, label] == pytest.approx(expected, abs=1e-12)
-    counts = np.array([[(i & t).sum() for t in positive.values()] for i in members.values()], float)
+    counts = members.to_numpy(float).T @ positive.to_numpy(float)
     joint = counts / counts.sum()
     expected = np.log(joint / (joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)))
     assert ppmi(data, "pairs").to_numpy() == pytest.approx(np.maximum(expected, 0), abs=1e-12)
@@ -121,7 +121,7 @@ def test_co_mentions_are_counted_in_rows():
     data, _ = draw(6)
     found, members = co_mentions(data), data.members
     assert found.loc["cat", "cow"] == found.loc["cow", "cat"] == (members["cat"] & members["cow"]).sum()
-    per_row = sum(each.astype(int) for each in members.values())
+    per_row = members.sum(axis=1)
     assert identities_per_row(data).tolist() == np.bincount(per_row).tolist()
     means = found.sum(axis=1) / np.diag(found)
     assert means["dog"] == pytest.approx(per_row[members["dog"]].mean())

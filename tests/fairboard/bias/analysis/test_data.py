@@ -33,12 +33,12 @@ def draw(seed, background="all", size=120):
 
 
 def test_labels_and_mentions_start_at_the_thresholds(data):
-    assert (data.label, data.positive().tolist()) == ("toxic", [True, True, False, False])
+    assert (data.label, data.positive["toxic"].tolist()) == ("toxic", [True, True, False, False])
     assert data.members["cat"].tolist() == [True, False, False, True]
     assert data.sizes() == {"cat": 2, "dog": 1}
     settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
     other = Data.of([0.7, 0.8], {"cat": [0.1, 0.09]}, settings=settings)
-    assert (other.positive().tolist(), other.members["cat"].tolist()) == ([False, True], [True, False])
+    assert (other.positive["label"].tolist(), other.members["cat"].tolist()) == ([False, True], [True, False])
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_counts_equal_a_comparison_of_every_pair(seed, background):
     data, predictions = draw(seed, background)
     counted = count(data, predictions)
     for name, cells in counted.items():
-        kept, inside = data.considered(name), data.members[name]
+        kept, inside = data.considered[name], data.members[name]
         of = {
-            letter: predictions[kept & mask & (data.positive() == positive)]
+            letter: predictions[kept & mask & (data.positive["label"] == positive)]
             for mask, letters in ((inside, "pn"), (~inside, "PN"))
             for letter, positive in zip(letters, (True, False), strict=True)
         }

@@ -26,7 +26,7 @@ def of_cat(data, predictions):
 
 
 def auc(data, predictions, places):
-    scores, labels = predictions[places], data.positive()[places]
+    scores, labels = predictions[places], data.positive["label"].to_numpy()[places]
     pairs = [(p > n) * 2 + (p == n) for p in scores[labels] for n in scores[~labels]]
     return Fraction(int(sum(pairs)), 2 * len(pairs))
 
