@@ -124,8 +124,10 @@ class Data:
 
     def at(self, kept: BoolArray | IndexArray) -> "Data":
         """Return the rows that a mask selects, or the rows with the given numbers in that order."""
-        frames = [each.iloc[np.asarray(kept)] for each in (self.labels, self.identities)]
-        labels, identities = (each.reset_index(drop=True) for each in frames)
+        rows = np.arange(self.size)[kept]
+        labels, identities = (
+            each.iloc[rows].reset_index(drop=True) for each in (self.labels, self.identities)
+        )
         return replace(self, labels=labels, identities=identities)
 
     def only(self, names: Collection[str]) -> "Data":
