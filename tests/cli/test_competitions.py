@@ -184,6 +184,8 @@ def test_a_running_competition_is_managed(competition, service, tmp_path):
     said("organizer", "remove", "toxicity", "bob")
     assert said("export", "toxicity", "submissions").count("\n") == 3
     assert "team.disqualify,team bob" in said("export", "toxicity", "audit")
+    assert "team.disqualify" in said("audit", "toxicity", "-f", "action=team", "-f", "by=root")
+    assert "team" not in said("audit", "toxicity", "-f", "by=calendar")
 
 
 def test_a_roster_invites_students_and_grades_are_exported(competition, service, tmp_path):

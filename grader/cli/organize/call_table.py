@@ -167,6 +167,15 @@ CALLS = {
             click.option("--mail", "by_mail", is_flag=True, help="Also e-mail it to all participants."),
         ),
     ),
+    "audit": Call(
+        "GET",
+        f"{ORGANIZE}/audit",
+        "Print the audit log of SLUG, newest actions first.",
+        parameters=(
+            fields_option("`action` (such as team or team.disqualify) or `by` (an account or origin)."),
+        ),
+        table=("entries", ("at", "actor", "origin", "action", "subject", "reason")),
+    ),
     "bundle": Call(
         "GET",
         f"{ORGANIZE}/exports/results.zip",
