@@ -70,6 +70,11 @@ class Team(Base):
         """Whether the organizers disqualified the team."""
         return self.disqualified_at is not None
 
+    @property
+    def disqualification(self) -> str | None:
+        """The reason for the disqualification, or None."""
+        return self.disqualification_reason if self.is_disqualified else None
+
 
 class TeamMember(Base):
     """A user's membership in a team; a user can be in only one team per competition."""

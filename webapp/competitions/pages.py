@@ -10,7 +10,7 @@ from flask import Blueprint, Response, g, render_template, request, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import Competition
+from grader.models import Competition, Team
 from grader.services.competitions import announcements, drafts, figures, lookup
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.glance import Glance
@@ -50,7 +50,7 @@ class Card:
     competition: CompetitionView
     figures: Glance
     deadline: Deadline | None
-    is_own: bool
+    own_team: Team | None
     rank: int | None
     waiting: tuple[Waiting, ...]
 
@@ -80,7 +80,7 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
             competition=views[each.id],
             figures=figures[each.id],
             deadline=views[each.id].deadline(teams.get(each.id)),
-            is_own=each.id in teams,
+            own_team=teams.get(each.id),
             rank=ranks.get(each.id),
             waiting=tuple(item for item in items if item.competition == each.slug),
         )

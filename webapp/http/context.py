@@ -18,6 +18,7 @@ from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import ApiToken, Competition, CompetitionState, Login, Role
 from grader.services.competitions import organizers
 from grader.services.competitions.lookup import UnknownCompetition
+from grader.services.competitions.organizers import Membership
 from grader.services.identity import api_tokens, logins, second_factors
 from grader.services.identity.api_tokens import other_competition
 from grader.services.site.log import Actor
@@ -117,24 +118,25 @@ def actor() -> Actor:
 
 
 def competition_of(session: Any, slug: str) -> Competition:
-    """Return a competition and store the current user's role in it as `g.organizer_role`.
+    """Return a competition, and store the current user's role and team in it, as `show` does.
 
     Raises UnknownCompetition, including for other users' drafts, so that the response does not reveal them.
     """
-    known: dict[str, tuple[Competition, Role | None]] = session.info.setdefault("competitions", {})
+    known: dict[str, tuple[Competition, Membership]] = session.info.setdefault("competitions", {})
     if slug not in known:
-        known[slug] = organizers.competition_and_role(session, slug=slug, user=g.user)
-    competition, role = known[slug]
-    show(session, competition, role)
+        known[slug] = organizers.competition_and_membership(session, slug=slug, user=g.user)
+    competition, membership = known[slug]
+    show(session, competition, membership)
     return competition
 
 
-def show(session: Any, competition: Competition, role: Role | None) -> None:
-    """Store the current user's role in a competition.
+def show(session: Any, competition: Competition, membership: Membership) -> None:
+    """Store `g.organizer_role`, `g.team_id` and `g.disqualification` of the current user in a competition.
 
     Raises UnknownCompetition for a draft in which the user has no role, Refusal if the token is bound to
     another competition, and LoginNeeded or Refusal for an unlisted competition that the user may not read.
     """
+    role, team_id, disqualification = membership
     if competition.state is CompetitionState.DRAFT and role is None:
         raise UnknownCompetition(slug=competition.slug)
     if g.token is not None and g.token.competition_id not in (None, competition.id):
@@ -144,7 +146,7 @@ def show(session: Any, competition: Competition, role: Role | None) -> None:
             raise LoginNeeded
         message = "Only participants can see this competition. If you were invited, open its Join page."
         raise Refusal("not_a_participant", ErrorKind.FORBIDDEN, message)
-    g.organizer_role = role
+    g.organizer_role, g.team_id, g.disqualification = role, team_id, disqualification
     logs.bind(competition=competition.id)
 
 
@@ -158,10 +160,12 @@ def may_read(session: Any, competition: Competition, role: Role | None) -> bool:
 def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
     """Return the current user's situation in a competition, for an upload or its form.
 
-    Stores their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
+    Stores their role and team, as `show` does. Raises UnknownCompetition, as `competition_of` does.
     """
     state = situation.read(session, slug=slug, user=g.user, file=file)
-    show(session, state.competition, state.role)
+    own = state.own_team
+    team = (own.id, own.disqualification) if own else ()
+    show(session, state.competition, Membership(state.role, *team))
     return state
 
 
@@ -175,6 +179,7 @@ def require_role(session: Any, slug: str, role: Role) -> Competition:
 
 def _begin() -> None:
     g.user = g.login = g.token = g.organizer_role = g.asked_at = g.session = None
+    g.team_id = g.disqualification = None
     if _secret() is None:  # /livez needs no database
         return
     with reading() as session:

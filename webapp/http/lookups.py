@@ -140,8 +140,12 @@ def open_requests() -> tuple[Waiting, ...]:
 
     With a token, requests to join require the scope `organize`.
     """
-    shows_entries = g.get("token") is None or _may_organize()
-    return tuple(each for each in _loaded()[0] if shows_entries or each.kind != WaitingKind.ENTRY)
+    if g.user is None:
+        return ()
+    shows_entries = g.token is None or _may_organize()
+    with reading() as session:
+        requests = waiting.requests(session, user=g.user, now=g.asked_at)
+    return tuple(each for each in requests if shows_entries or each.kind != WaitingKind.ENTRY)
 
 
 def in_competition(slug: str) -> tuple[Waiting, ...]:
@@ -149,25 +153,7 @@ def in_competition(slug: str) -> tuple[Waiting, ...]:
     return tuple(item for item in open_requests() if item.competition == slug)
 
 
-def disqualified_because(slug: str) -> str | None:
-    """Return the reason for the disqualification of the user's team, or None."""
-    return _loaded()[1].get(slug)
-
-
 def init_app(app: Flask) -> None:
-    """Register the template functions for open requests and disqualifications."""
+    """Register the template functions for open requests and appeals."""
     app.add_template_global(in_competition, "requests_in")
-    app.add_template_global(disqualified_because)
     app.add_template_global(mail.how_to_appeal)
-
-
-def _loaded() -> tuple[tuple[Waiting, ...], dict[str, str]]:
-    """Return the user's open requests, and the reasons of disqualifications by slug."""
-    if g.get("user") is None:
-        return (), {}
-    if "waiting" not in g:
-        with reading() as session:
-            requests = waiting.requests(session, user=g.user, now=g.asked_at)
-            g.waiting = requests, waiting.disqualifications(session, user=g.user)
-    loaded: tuple[tuple[Waiting, ...], dict[str, str]] = g.waiting
-    return loaded

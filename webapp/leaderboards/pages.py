@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 
 from grader import db
 from grader.charts.frontier import Cloud, labeled
-from grader.models import Competition, Split, SubmissionStatus, Team
+from grader.models import Competition, Split, SubmissionStatus
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
@@ -51,8 +51,7 @@ PODIUM = 3
 def leaderboard(ask: Ask, query: BoardQuery) -> BoardPage:
     """Return a page of the public leaderboard, or of the private one with `split=private`."""
     wanted = query.asked(page_size=query.page_size)
-    team = _own_team(ask.session, ask.competition)
-    board = _board(ask.session, ask.competition, query.split, wanted, ask.now, team=team)
+    board = _board(ask.session, ask.competition, query.split, wanted, ask.now, own_team_id=g.team_id)
     following = None
     if board.page < board.page_count:
         kept: dict[str, Any] = {name: request.args[name] for name in request.args if name != "page"}
@@ -78,11 +77,11 @@ def counted(ask: Ask, submission_id: int) -> CountedSubmission:
         phase=phase,
     )
     if ask.is_page:
-        team, own = _own_team(session, competition), None
-        if team is not None and phase is Phase.REVEALED:
-            own = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE).entry_of(team.id)
+        own = None
+        if g.team_id is not None and phase is Phase.REVEALED:
+            own = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE).entry_of(g.team_id)
         ask.shown |= {
-            "is_own": team is not None and submission.team_id == team.id,
+            "is_own": submission.team_id == g.team_id,
             "own_counted_id": own.submission_id if own else None,
             "private": submission.results.get(Split.PRIVATE),
             "public": submission.results.get(Split.PUBLIC),
@@ -105,7 +104,7 @@ def last_rescoring(ask: Ask) -> LastRescoring:
     published = publication.latest(competition)
     if published is None:
         raise NotFound
-    team = _own_team(session, competition)
+    team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
     lines = (
         publication.scores_of_team(session, competition=competition, team=team, now=ask.now) if team else []
     )
@@ -122,10 +121,6 @@ def last_rescoring(ask: Ask) -> LastRescoring:
     )
 
 
-def _own_team(session: Any, competition: Competition) -> Team | None:
-    return rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-
-
 def _board(
     session: Any,
     competition: Competition,
@@ -133,7 +128,7 @@ def _board(
     wanted: BoardRequest,
     now: datetime,
     *,
-    team: Team | None = None,
+    own_team_id: int | None = None,
 ) -> Board:
     """Return a page of a leaderboard with the parts visible to the current user and the row of their team."""
     return board_of(
@@ -143,7 +138,7 @@ def _board(
         phase=phases.phase(competition, now),
         viewer=lookups.viewer(),
         request=wanted,
-        own_team_id=team.id if team else None,
+        own_team_id=own_team_id,
         keep=lookups.keep(competition, now),
     )
 
@@ -160,10 +155,9 @@ def _board_page(slug: str, split: Split) -> str:
         competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
-        team = _own_team(session, competition)
-        own_id = team.id if team else None
+        own_id: int | None = g.team_id
         wanted = query_of(BoardQuery).asked()
-        board = _board(session, competition, split, wanted, now, team=team)
+        board = _board(session, competition, split, wanted, now, own_team_id=own_id)
         steps = _steps(session, competition, board, own_id, now) if board.is_start else None
         has_cloud = board.is_start and rows_csv_and_charts.has_frontier(board)
         cloud = _frontier(session, competition, board, own_id, now) if has_cloud else None

@@ -135,7 +135,7 @@ def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, 
         "members": [each.name for each in line.members],
         "counts": {status.value: count for status, count in line.counts.items()},
         "last_submitted_at": line.last_submitted_at,
-        "disqualified_because": line.team.disqualification_reason if line.team.disqualified_at else None,
+        "disqualified_because": line.team.disqualification,
     }
 
 

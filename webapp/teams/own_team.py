@@ -158,7 +158,7 @@ def _team(ask: Ask, own: models.Team) -> Team:
         leader=own.leader.name if own.leader else None,
         is_leader=is_leader,
         members=[member.user.name for member in members],
-        disqualified_because=own.disqualification_reason if own.disqualified_at else None,
+        disqualified_because=own.disqualification,
         has_link=invite is not None,
         mergers=[_proposal(ask, own, each) for each in mergers.of_team(session, team=own)],
     )

@@ -1,12 +1,13 @@
 """Organizers, their roles, and the permissions of each role."""
 
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, Refusal
-from grader.models import Competition, Organizer, Role, User
+from grader.models import Competition, Organizer, Participation, Role, Team, TeamMember, User
 from grader.services.competitions import acting, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownCompetition
@@ -14,6 +15,14 @@ from grader.services.site import log
 from grader.services.site.log import Actor
 
 RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
+
+
+class Membership(NamedTuple):
+    """A user's role and team in a competition; `disqualification` is the reason for that of the team."""
+
+    role: Role | None = None
+    team_id: int | None = None
+    disqualification: str | None = None
 
 
 def not_organizer(needed: Role, role: Role | None) -> Refusal:
@@ -40,19 +49,30 @@ def role_of(session: Session, *, competition: Competition, user: User | None) ->
     )
 
 
-def competition_and_role(
+def competition_and_membership(
     session: Session, *, slug: str, user: User | None
-) -> tuple[Competition, Role | None]:
-    """Return a competition and a user's role in it, in one query; raise UnknownCompetition."""
-    if user is None or user.deleted_at is not None or user.is_admin:
-        return lookup.get(session, slug=slug), role_with(user, stored=None)
-    is_theirs = and_(Organizer.competition_id == Competition.id, Organizer.user_id == user.id)
-    query = lookup.with_slug(slug).add_columns(Organizer.role).outerjoin(Organizer, is_theirs)
-    row = session.execute(query).one_or_none()
+) -> tuple[Competition, Membership]:
+    """Return a competition, and a user's role and team in it, in one query; raise UnknownCompetition."""
+    if user is None:
+        return lookup.get(session, slug=slug), Membership()
+    # Single columns, because an act must read the team after it has locked the competition.
+    reason = case((Team.disqualified_at.is_not(None), Team.disqualification_reason))
+    row = session.execute(
+        lookup.with_slug(slug)
+        .add_columns(Organizer.role, Team.id, reason)
+        .outerjoin(Organizer, is_of(Organizer, user))
+        .outerjoin(TeamMember, is_of(TeamMember, user))
+        .outerjoin(Team, Team.id == TeamMember.team_id)
+    ).one_or_none()
     if row is None:
         raise UnknownCompetition(slug=slug)
-    competition, role = row
-    return competition, role
+    competition, role, team_id, disqualification = row
+    return competition, Membership(role_with(user, stored=role), team_id, disqualification)
+
+
+def is_of(table: type[Organizer | Participation | TeamMember], user: User) -> ColumnElement[bool]:
+    """Return the condition that joins a user's row to a competition."""
+    return and_(table.competition_id == Competition.id, table.user_id == user.id)
 
 
 def role_with(user: User | None, *, stored: Role | None) -> Role | None:

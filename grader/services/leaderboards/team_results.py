@@ -83,7 +83,7 @@ def of_team(session: Session, *, competition: Competition, team: Team, phase: Ph
         public_rank=public_rank,
         team_count=standings.count_teams(),
         selection_count=competition.selection_count,
-        disqualification=team.disqualification_reason if team.disqualified_at else None,
+        disqualification=team.disqualification,
     )
 
 

@@ -56,8 +56,8 @@ class Repeats:
 class Situation:
     """A user's state in a competition at `now`, and the file to submit, if any.
 
-    For an organizer, `role` is set and `team` is the organizers' team. In `competes_in`, another account of
-    the user or of a member of the team competes.
+    For an organizer, `role` is set and `team` is the organizers' team. The user is a member of `own_team`. In
+    `competes_in`, another account of the user or of a member of the team competes.
     """
 
     now: datetime
@@ -69,6 +69,7 @@ class Situation:
     allowance: Allowance
     file: SentFile | None = None
     earlier: Repeats = Repeats()
+    own_team: Team | None = None
 
     @property
     def is_test(self) -> bool:
@@ -90,8 +91,8 @@ def read(
     Unless the competition is locked, it is only a forecast. `now` defaults to the database's time. Raises
     UnknownCompetition.
     """
-    competition, role, participation, team, time = _person(session, slug, user)
-    now = now or time
+    competition, role, participation, own_team, time = _person(session, slug, user)
+    team, now = own_team, now or time
     if role is not None:
         team = rosters.organizers_team_of(session, competition=competition)
     elif participation is None:
@@ -113,6 +114,7 @@ def read(
         allowance=allowance,
         file=file,
         earlier=_repeats(session, team, file) if team and file else Repeats(),
+        own_team=own_team,
     )
 
 
@@ -123,9 +125,9 @@ def _person(
     row = session.execute(
         lookup.with_slug(slug)
         .add_columns(Organizer.role, Participation, Team, db.clock(session))
-        .outerjoin(Organizer, _is_of(Organizer, user))
-        .outerjoin(Participation, _is_of(Participation, user))
-        .outerjoin(TeamMember, _is_of(TeamMember, user))
+        .outerjoin(Organizer, organizers.is_of(Organizer, user))
+        .outerjoin(Participation, organizers.is_of(Participation, user))
+        .outerjoin(TeamMember, organizers.is_of(TeamMember, user))
         .outerjoin(Team, Team.id == TeamMember.team_id)
         .execution_options(populate_existing=True)
     ).one_or_none()
@@ -133,10 +135,6 @@ def _person(
         raise UnknownCompetition(slug=slug)
     competition, role, participation, team, time = row
     return competition, organizers.role_with(user, stored=role), participation, team, time
-
-
-def _is_of(table: type[Organizer | Participation | TeamMember], user: User) -> ColumnElement[bool]:
-    return and_(table.competition_id == Competition.id, table.user_id == user.id)
 
 
 def _repeats(session: Session, team: Team, file: SentFile) -> Repeats:

@@ -1,4 +1,4 @@
-"""Open requests awaiting a user's decision, and the user's disqualified teams."""
+"""Open requests awaiting a user's decision."""
 
 import enum
 from dataclasses import dataclass
@@ -53,15 +53,6 @@ def requests(session: Session, *, user: User, now: datetime) -> tuple[Waiting, .
     """
     pending = [*_mergers(session, user, now), *_entries(session, user)]
     return tuple(sorted(pending, key=lambda each: (each.since, each.kind, each.competition, each.team or "")))
-
-
-def disqualifications(session: Session, *, user: User) -> dict[str, str]:
-    """Return the reasons why a person's teams are disqualified, by competition slug."""
-    query = select(Competition.slug, Team.disqualification_reason).join(
-        Team, Team.competition_id == Competition.id
-    )
-    own = TeamMember.user_id == user.id, Team.disqualified_at.is_not(None)
-    return dict(session.execute(query.join(Team.members).where(*own)).all())
 
 
 def _mergers(session: Session, user: User, now: datetime) -> list[Waiting]:

@@ -186,7 +186,7 @@ def test_a_file_of_a_user_logged_out_during_the_upload_is_not_stored(
 def test_a_read_with_a_lost_connection_or_an_exceeded_limit_returns_503(
     failing, sentence, logged, arena, monkeypatch, caplog
 ):
-    find = organizers.competition_and_role
+    find = organizers.competition_and_membership
 
     def lose(session, **given):
         session.execute(text("SET LOCAL statement_timeout = 100"))
@@ -195,7 +195,7 @@ def test_a_read_with_a_lost_connection_or_an_exceeded_limit_returns_503(
 
     arena.competition()
     ann = arena.person("Ann")
-    monkeypatch.setattr(organizers, "competition_and_role", lose)
+    monkeypatch.setattr(organizers, "competition_and_membership", lose)
     answer = arena.app.test_client().get(API, headers=ann.bearer)
     assert (answer.status_code, answer.json["error"]) == (503, "database_unavailable")
     assert sentence in answer.json["message"] and int(answer.headers["Retry-After"]) == 5
