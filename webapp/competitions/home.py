@@ -155,15 +155,15 @@ def read(
 
 
 def _files(session: Any, competition: Competition, team: Team, board: Glance, now: datetime) -> OwnFiles:
-    version, phase = lookup.live(competition), phases.phase(competition, now)
-    allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
-    scores = score_history.own_scores(session, team=team, version=version, allowed=allowed)
-    latest = scores[-1] if scores else None
+    phase = phases.phase(competition, now)
+    files = score_history.own_files(session, competition=competition, team=team, now=now)
+    latest = files[-1] if files else None
     choice = result = None
-    if scores and phase is not Phase.REVEALED and not team.is_disqualified:
-        choice = selections.would_count(session, competition=competition, team=team, now=now)
+    if files and phase is not Phase.REVEALED and not team.is_disqualified:
+        choice = selections.counting(competition, files, now=now)
     if board.own:
-        own_id = board.own.submission_id
+        own_id, version = board.own.submission_id, lookup.live(competition)
+        allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
         results = split_results_of(session, submission_ids=[own_id], version=version, allowed=allowed)
         result = results[own_id].get(board.split)
     return OwnFiles(latest, choice, result)

@@ -6,15 +6,15 @@ from flask import request
 
 from grader.errors import FairboardError
 from grader.models import Split
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import lookup
 from grader.services.leaderboards import score_history, team_results
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.score_history import OwnScore
+from grader.services.site.paging import slice_of_list
 from grader.services.solutions import intake
 from grader.services.submissions import accepting, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
-from grader.visibility import Viewer, visible_fields
 from webapp.competitions.home import ENTRY
 from webapp.competitions.pages import first_lines
 from webapp.http.api import ending
@@ -71,16 +71,15 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     session = ask.session
     state = situation_in(session, ask.arguments["slug"])
     ask.competition, ask.now = competition, now = state.competition, state.now
-    submissions = accepting.slice_of(session, team=state.team, part=query.part)
-    allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
-    choice, known = None, dict[int, OwnScore]()
+    choice, files = None, list[OwnScore]()
     if state.team is not None:
-        scores = score_history.own_scores(
-            session, team=state.team, version=lookup.live(competition), allowed=allowed
-        )
-        known = {each.submission.id: each for each in scores}
+        files = score_history.own_files(session, competition=competition, team=state.team, now=now)
         if not state.is_test:
-            choice = selections.would_count(session, competition=competition, team=state.team, now=now)
+            choice = selections.counting(competition, files, now=now)
+    known = {each.submission.id: each for each in files}
+    submissions = slice_of_list(
+        [each.submission for each in files], key=lambda each: each.id, part=query.part
+    )
     ask.shown |= {"state": state, "rows": submissions.rows, "would_count": choice, "known": known}
     return SubmissionList.of(
         submissions,

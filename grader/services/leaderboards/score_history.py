@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import and_, case, false, select, true
 from sqlalchemy.orm import Session
@@ -21,11 +22,11 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import lookup, metric, team_names
+from grader.services.competitions import lookup, metric, phases, team_names
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import worst_of
 from grader.services.leaderboards.ranks import Standings
-from grader.visibility import Field, Viewer
+from grader.visibility import Field, Viewer, visible_fields
 
 
 def unranked(team_id: int) -> Refusal:
@@ -84,6 +85,14 @@ class OwnScore:
         """The displayed score."""
         return None if self.units is None else self.scale.text(self.units)
 
+    @property
+    def entry(self) -> TeamEntry | None:
+        """The file as an entry with its displayed score; None if that is hidden."""
+        file = self.submission
+        if self.units is None:
+            return None
+        return TeamEntry(file.team_id, file.id, self.units, file.submitted_at)
+
 
 def own_scores(
     session: Session, *, team: Team, version: ScoringVersion, allowed: Collection[Field]
@@ -113,8 +122,14 @@ def own_scores(
         scores.append(OwnScore(each, units, best, scale))
         counts = team.is_organizers or each.kind in shown_scores.KINDS
         if units is not None and counts and (best is None or units > best.score_units):
-            best = TeamEntry(team.id, each.id, units, each.submitted_at)
+            best = scores[-1].entry
     return scores
+
+
+def own_files(session: Session, *, competition: Competition, team: Team, now: datetime) -> list[OwnScore]:
+    """Return all files of a team, oldest first, with the live scores that the team may see."""
+    allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
+    return own_scores(session, team=team, version=lookup.live(competition), allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True)

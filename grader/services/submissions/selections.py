@@ -7,6 +7,7 @@ teams, which may exceed N.
 """
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,12 +16,12 @@ from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerRefusal, Refusal
-from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team
+from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus, Team
 from grader.ranking import order
-from grader.ranking.order import TeamEntry
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
-from grader.services.leaderboards import shown_scores
+from grader.services.leaderboards import score_history, shown_scores
+from grader.services.leaderboards.score_history import OwnScore
 from grader.services.site import log
 from grader.services.submissions import accepting
 from grader.text import counted
@@ -170,38 +171,30 @@ def is_selectable(submission: Submission) -> bool:
 
 def would_count(session: Session, *, competition: Competition, team: Team, now: datetime) -> CurrentSelection:
     """Return the team's submissions that would compete now, and the reasons."""
+    files = score_history.own_files(session, competition=competition, team=team, now=now)
+    return counting(competition, files, now=now)
+
+
+def counting(competition: Competition, files: Iterable[OwnScore], *, now: datetime) -> CurrentSelection:
+    """Return which of a team's files, as the team sees them, would compete now, and the reasons."""
     limit = competition.selection_count
-    entries = _public_entries(session, competition, team)
-    picked = [submission.id for submission in shown_scores.selected(session, team=team)]
-    best_first = [entry.submission_id for entry in sorted(entries, key=order.order)]
+    selectable = [each for each in files if is_selectable(each.submission)]
+    picked = [each.submission.id for each in selectable if each.submission.is_selected]
+    scored = [each for each in selectable if each.submission.status is SubmissionStatus.SCORED]
     if competition.feedback.is_coarse and phases.phase(competition, now) is not Phase.REVEALED:
-        reasons = {each: Reason.PICKED if each in best_first else Reason.PICKED_WAITING for each in picked}
-        others = len(set(best_first) - set(picked))
+        ready = [each.submission.id for each in scored]
+        reasons = {each: Reason.PICKED if each in ready else Reason.PICKED_WAITING for each in picked}
+        others = len(set(ready) - set(picked))
         free = min(max(0, limit - len(picked)), others)
         return CurrentSelection(limit, reasons, tuple(picked), free)
+    entries = [entry for each in scored if (entry := each.entry) is not None]
+    best_first = [entry.submission_id for entry in sorted(entries, key=order.order)]
     ready = [each for each in best_first if each in picked]
     waiting = [each for each in picked if each not in ready][: max(0, limit - len(ready))]
     counting = order.select_automatically(entries, picked=ready, count=limit - len(waiting))
     reasons = {each: Reason.PICKED if each in ready else Reason.AUTOMATIC for each in counting}
     reasons |= dict.fromkeys(waiting, Reason.PICKED_WAITING)
     return CurrentSelection(limit, reasons, tuple(picked))
-
-
-def _public_entries(session: Session, competition: Competition, team: Team) -> list[TeamEntry]:
-    """Return the team's scored submissions with their exact public scores; private ones are not read."""
-    rows = session.execute(
-        select_rows(Submission.id, Score.score, Submission.submitted_at)
-        .join(Score, Score.submission_id == Submission.id)
-        .where(
-            Submission.team_id == team.id,
-            Submission.kind == SubmissionKind.NORMAL,
-            Submission.status == SubmissionStatus.SCORED,
-            Score.scoring_version_id == lookup.live(competition).id,
-            Score.split == Split.PUBLIC,
-        )
-    )
-    scale = competition.scale
-    return [TeamEntry(team.id, each, scale.units(score), submitted_at) for each, score, submitted_at in rows]
 
 
 def _closed(competition: Competition, team: Team) -> Refusal:
