@@ -232,15 +232,16 @@ def on_board(
     *splits: Split,
     board: str = MAIN_BOARD,
     division: str | None = None,
+    row: type[Standing] = Standing,
 ) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for the rows of one leaderboard, by default the main one with all divisions."""
     rows: tuple[ColumnElement[bool], ...] = (
-        Standing.scoring_version_id == scoring_version_id,
-        Standing.split == splits[0] if len(splits) == 1 else Standing.split.in_(splits),
-        Standing.board == board,
+        row.scoring_version_id == scoring_version_id,
+        row.split == splits[0] if len(splits) == 1 else row.split.in_(splits),
+        row.board == board,
     )
     if division is None:
         return rows
     team = aliased(Team)
-    is_inside = select(team.id).where(team.id == Standing.team_id, team.division == division)
-    return *rows, is_inside.correlate(Standing).exists()
+    is_inside = select(team.id).where(team.id == row.team_id, team.division == division)
+    return *rows, is_inside.correlate(row).exists()

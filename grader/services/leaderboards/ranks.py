@@ -5,13 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_, type_coerce
+from sqlalchemy.orm import Session, aliased
 
 from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, Split, Standing, Team, on_board
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
 from grader.services.leaderboards.rows import to_entry
+
+_OWN = aliased(Standing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Standings:
     @property
     def rows(self) -> tuple[ColumnElement[bool], ...]:
         """The conditions for the rows."""
-        return on_board(self.scoring_version_id, self.split, board=self.board, division=self.division)
+        return self._conditions(Standing)
 
     def rank_of(self, entry: TeamEntry) -> int:
         """Return the rank that `entry` has, or would have, among the other teams' entries."""
@@ -50,8 +52,10 @@ class Standings:
 
     def ranked_entry_of(self, team_id: int) -> tuple[TeamEntry, int] | None:
         """Return a team's entry and its rank, or None if it has no entry."""
-        entry = self.entry_of(team_id)
-        return None if entry is None else (entry, self.rank_of(entry))
+        place = select(func.count() + 1).where(*self._rows_before(_OWN)).scalar_subquery()
+        query = select(_OWN, place).where(*self._conditions(_OWN), _OWN.team_id == team_id)
+        ranked = self.session.execute(query).one_or_none()
+        return None if ranked is None else (to_entry(ranked[0]), ranked[1])
 
     def above(self, entry: TeamEntry) -> TeamEntry | None:
         """Return the entry directly above another, or None for the first."""
@@ -87,12 +91,18 @@ class Standings:
         query = select(Standing.team_id, rank).join(Team, Team.id == Standing.team_id)
         return dict(self.session.execute(query.where(*self.rows, Team.division.is_not(None))).all())
 
-    def _rows_before(self, entry: TeamEntry) -> tuple[ColumnElement[bool], ...]:
+    def _conditions(self, row: type[Standing]) -> tuple[ColumnElement[bool], ...]:
+        return on_board(
+            self.scoring_version_id, self.split, board=self.board, division=self.division, row=row
+        )
+
+    def _rows_before(self, entry: TeamEntry | type[Standing]) -> tuple[ColumnElement[bool], ...]:
+        """Return the conditions for the rows of other teams before an entry, which may be a row."""
         lower: list[ColumnElement[Any]] = []
         higher: list[ColumnElement[Any]] = []
         for column in order.COLUMNS:
             row = getattr(Standing, column.name)
-            own = literal(getattr(entry, column.name), row.type)
+            own = type_coerce(getattr(entry, column.name), row.type)
             # A tuple comparison has only one direction, so the operands of descending columns are swapped.
             lower.append(own if column.is_highest_first else row)
             higher.append(row if column.is_highest_first else own)
