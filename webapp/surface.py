@@ -34,6 +34,7 @@ from webapp.http.context import (
     competition_of,
     reading,
     require_role,
+    time_of,
     writing,
 )
 from webapp.http.errors import headers_of, status_of, wants_json
@@ -92,7 +93,7 @@ class Ask:
     @cached_property
     def now(self) -> datetime:
         """The time by the database's clock."""
-        return db.now(self.session)
+        return time_of(self.session)
 
     @cached_property
     def competition_view(self) -> CompetitionView:

@@ -112,6 +112,12 @@ def writing() -> Iterator[Any]:
             g.session = None
 
 
+def time_of(session: Any) -> datetime:
+    """Return the time by the database's clock, which the check of the login has read for its transaction."""
+    time: datetime = session.info.get("time") or db.now(session)
+    return time
+
+
 def actor() -> Actor:
     """Return the user who acts in this request."""
     return Actor.of(g.user)
@@ -184,6 +190,7 @@ def _begin() -> None:
         return
     with reading() as session:
         _identify(session)
+        session.info["time"] = g.asked_at
     used = g.token or g.login
     if used is not None and logins.needs_touch(used, now=g.asked_at):
         end_reading()

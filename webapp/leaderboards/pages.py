@@ -10,7 +10,6 @@ from flask import Blueprint, Response, g, get_template_attribute, render_templat
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from grader import db
 from grader.charts.frontier import Cloud, labeled
 from grader.models import Competition, Split, SubmissionStatus
 from grader.services.closing import close
@@ -26,7 +25,7 @@ from grader.services.teams import rosters
 from grader.visibility import Phase
 from webapp.competitions.competition_view import CompetitionView
 from webapp.http import lookups
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of, reading, time_of
 from webapp.http.responses import conditional
 from webapp.http.site import current_site
 from webapp.leaderboards import api_models, rows_csv_and_charts
@@ -153,14 +152,14 @@ def board_page(slug: str, split: Split) -> ResponseReturnValue:
 def _board_page(slug: str, split: Split) -> str:
     with reading() as session:
         competition = competition_of(session, slug)
-        now = db.now(session)
+        now = time_of(session)
         view = CompetitionView(competition, now)
         own_id: int | None = g.team_id
         wanted = query_of(BoardQuery).asked()
         board = _board(session, competition, split, wanted, now, own_team_id=own_id)
-        steps = _steps(session, competition, board, own_id, now) if board.is_start else None
+        steps = _steps(session, competition, board, own_id, now) if board.is_start else ""
         has_cloud = board.is_start and rows_csv_and_charts.has_frontier(board)
-        cloud = _frontier(session, competition, board, own_id, now) if has_cloud else None
+        cloud = _frontier(session, view, board, own_id, now) if has_cloud else ""
         stage = phases.stage(competition, now)
         pending_count = 0
         if stage is Stage.CLOSED:
@@ -213,28 +212,36 @@ def _line(slug: str, board: Board, bars: Bars, row: ShownRow, *, is_own: bool = 
     return line(row, bars, board, slug, partial(term_texts, board=board), is_own)
 
 
+def _chart_html(name: str, chart: dict[str, Any] | None, *arguments: Any) -> str:
+    """Return the HTML of a chart with its table, made by a macro; empty without a chart."""
+    macro: Callable[..., str] = get_template_attribute("leaderboards/links_and_charts.html", name)
+    return macro(chart, *arguments) if chart else ""
+
+
 def _steps(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
-) -> dict[str, Any] | None:
+) -> str:
     """Return the step chart of a public leaderboard; viewers whose team is not among its teams share one."""
     top = rows_csv_and_charts.top(board, own_team_id=own_team_id)
     if board.split is Split.PRIVATE or not top:
-        return None
+        return ""
     ids, keep = [row.team_id for row in top], lookups.keep(competition, now)
     own_id = own_team_id if own_team_id in ids else None
     end = min(now, competition.closes_at) if competition.closes_at else now
 
-    def draw() -> dict[str, Any] | None:
+    def draw() -> str:
         histories = score_history.of_teams(session, competition=competition, team_ids=ids)
-        return rows_csv_and_charts.steps(top, histories, board, own_team_id=own_id, end=end)
+        chart = rows_csv_and_charts.steps(top, histories, board, own_team_id=own_id, end=end)
+        return _chart_html("step_chart", chart, board.scale)
 
     return keep(("steps", *ids, own_id), draw)
 
 
 def _frontier(
-    session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
-) -> dict[str, Any] | None:
+    session: Any, view: CompetitionView, board: Board, own_team_id: int | None, now: datetime
+) -> str:
     """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
+    competition: Competition = view.row
     keep, split = lookups.keep(competition, now), board.split
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = keep("version", lambda: ranks.version(session, competition=competition))
@@ -245,11 +252,11 @@ def _frontier(
 
     points, cloud = current_site().charts.get((competition.id, split, version), plotted)
     if cloud is None:
-        return None
+        return ""
     own = next((place for place, each in enumerate(points) if each.team_id == own_team_id), None)
     own_id = None if own is None else own_team_id
 
-    def draw() -> dict[str, Any]:
+    def draw() -> str:
         named = {place: points[place] for place in sorted(labeled(cloud, own))}
         names = score_history.names(
             session,
@@ -258,7 +265,8 @@ def _frontier(
             viewer=lookups.viewer(),
             own_team_id=own_id,
         )
-        return rows_csv_and_charts.frontier(cloud, named, names, own=own)
+        chart = rows_csv_and_charts.frontier(cloud, named, names, own=own)
+        return _chart_html("frontier_chart", chart, board.scale, view.has_identities)
 
     return keep(("frontier", split, version, own_id), draw)
 
@@ -269,7 +277,7 @@ def board_file(slug: str, split: Split) -> ResponseReturnValue:
     """Download the whole public leaderboard or, after the reveal, the private one."""
     query = query_of(BoardQuery)
     with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
+        competition, now = competition_of(session, slug), time_of(session)
         whole = BoardRequest(page_size=WHOLE, division=query.division, board=query.board)
         if split is Split.PRIVATE:
             boards.require_private(competition, viewer=lookups.viewer(), phase=phases.phase(competition, now))
