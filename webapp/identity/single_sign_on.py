@@ -1,6 +1,5 @@
 """Pages for single sign-on: login, new accounts, linking, unlinking, logout at the provider."""
 
-import secrets
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import ParticipantError
-from grader.identity_providers import Attempt
 from grader.services.competitions.acting import Act
 from grader.services.identity import accounts, identities
 from webapp.http import auth, context
@@ -52,7 +50,7 @@ def arrive(provider: str) -> ResponseReturnValue:
         return _login_page(ParticipantError(EXPIRED))
     context.end_reading()  # The provider may take seconds to respond.
     try:
-        claims = client.claims(request.args, Attempt(*flow["secrets"]), redirect_uri=_callback(client))
+        claims = client.claims(request.args, flow["secrets"], redirect_uri=_callback(client))
         if flow["login"] is None:
             return _log_in(client, flow, claims)
         _link(client, flow, claims)
@@ -186,7 +184,8 @@ def _begin(client: "OpenIDConnect", *, invitation: str = "", login_id: int | Non
     """
     context.end_reading()
     target = request.args.get("next", "")
-    attempt = Attempt(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48))
+    attempt = client.attempt(redirect_uri=_callback(client))
+    url = attempt.pop("url")
     flow = {
         "provider": client.provider.slug,
         "secrets": attempt,
@@ -195,8 +194,7 @@ def _begin(client: "OpenIDConnect", *, invitation: str = "", login_id: int | Non
         "login": login_id,
         "at": int(time.time()),
     }
-    url = client.authorization_url(attempt, redirect_uri=_callback(client))
-    flows = {**cookie.get(auth.FLOWS, {}), attempt.state: flow}
+    flows = {**cookie.get(auth.FLOWS, {}), attempt["state"]: flow}
     cookie[auth.FLOWS] = dict(list(flows.items())[-MOST_FLOWS:])
     return url
 

@@ -18,7 +18,7 @@ from joserfc.errors import JoseError
 from requests import RequestException
 
 from grader.errors import ErrorKind, Refusal
-from grader.identity_providers import Attempt, Provider
+from grader.identity_providers import Provider
 
 TIMEOUT_SECONDS = 5.0
 RETRY_AFTER = timedelta(seconds=10)
@@ -37,13 +37,17 @@ class OpenIDConnect:
         self.provider = provider
         self._app: FlaskOAuth2App = None
 
-    def authorization_url(self, attempt: Attempt, *, redirect_uri: str) -> str:
-        """Return the URL of the provider's login page; raise Refusal."""
-        values = {"state": attempt.state, "nonce": attempt.nonce, "code_verifier": attempt.verifier}
-        with self._discovered() as app:
-            return str(app.create_authorization_url(redirect_uri, **values)["url"])
+    def attempt(self, *, redirect_uri: str) -> dict[str, str]:
+        """Return the `url` of the provider's login page and the secrets of a new attempt; raise Refusal.
 
-    def claims(self, answer: Mapping[str, str], attempt: Attempt, *, redirect_uri: str) -> dict[str, Any]:
+        The secrets (`state`, `nonce` and `code_verifier`) may be known only to the browser.
+        """
+        with self._discovered() as app:
+            return dict(app.create_authorization_url(redirect_uri))
+
+    def claims(
+        self, answer: Mapping[str, str], attempt: Mapping[str, str], *, redirect_uri: str
+    ) -> dict[str, Any]:
         """Return the claims about the person for the query of an authorization response.
 
         Raises Refusal if a check fails or the provider is not available.
@@ -58,9 +62,9 @@ class OpenIDConnect:
                 raise self._refused("the response does not name this issuer")
             try:
                 token = app.fetch_access_token(
-                    redirect_uri, code=answer["code"], code_verifier=attempt.verifier
+                    redirect_uri, code=answer["code"], code_verifier=attempt["code_verifier"]
                 )
-                claims = app.parse_id_token(token, attempt.nonce, options, leeway=LEEWAY_SECONDS)
+                claims = app.parse_id_token(token, attempt["nonce"], options, leeway=LEEWAY_SECONDS)
             except OAuthError as error:
                 if error.error == "invalid_client":
                     raise self._down("the client id or secret is wrong") from None
