@@ -85,6 +85,7 @@ def test_a_value_of_a_claim_makes_an_administrator(claims, name, is_admin):
         ({"email": "a@example.org", "email_verified": True}, True),
         ({"email": "a@EXAMPLE.org", "email_verified": "true"}, True),
         ({"email": "a@example.org"}, False),
+        ({"email": "example.org", "email_verified": True}, False),
         ({"email": "a@sub.example.org", "email_verified": True}, False),
         ({"email": "a@example.org@evil.example", "email_verified": True}, False),
         ({}, False),
