@@ -169,7 +169,10 @@ role_option = click.option(
     metavar="COLUMN=ROLE",
     help="The role of a column, if the guess is wrong, such as toxic=label. An unknown role lists all.",
 )
-metric_options = options(
+evaluation_options = options(
+    click.option("--label", help="The label column; by default target, label or toxicity."),
+    names_option("--identities", "The identity columns; by default, they are guessed."),
+    json_option,
     click.option(
         "--power",
         type=float,
@@ -189,12 +192,6 @@ metric_options = options(
         default=0.5,
         help="Value at or above which a label is positive and an identity counts as mentioned.",
     ),
-)
-evaluation_options = options(
-    click.option("--label", help="The label column; by default target, label or toxicity."),
-    names_option("--identities", "The identity columns; by default, they are guessed."),
-    json_option,
-    metric_options,
 )
 
 

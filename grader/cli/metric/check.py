@@ -9,11 +9,8 @@ from grader.cli.group import REJECTED
 from grader.cli.output import CommandOutput, solution_lines
 from grader.cli.parameters import (
     INPUT_FILE,
-    OF_OTHERS,
     any_metric_options,
     json_option,
-    metric_options,
-    metric_settings,
     names_option,
     require_options_of,
     role_option,
@@ -24,7 +21,7 @@ from grader.files import (
     read_public_table,
     with_named,
 )
-from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric
+from grader.services.competitions.metric import MetricChoice, NamedMetric
 from grader.services.solutions import assessment
 from grader.services.solutions.report import stops
 
@@ -36,21 +33,13 @@ KEY = b"`competition create` splits by the installation's own key"
 @click.option("--test", type=INPUT_FILE, help="The participants' test.csv, whose ids are compared.")
 @role_option
 @names_option("--identities", "The identities in the score; by default, all that have enough rows.")
-@click.option(
-    "--min-class-rows",
-    type=click.IntRange(MIN_CLASS_ROWS),
-    default=MIN_CLASS_ROWS,
-    help="The minimum number of rows of each class that an identity needs in each split.",
-)
 @json_option
 @any_metric_options
-@metric_options
 def check(
     solution: Path,
     test: Path | None,
     roles: dict[str, ColumnRole],
     identities: tuple[str, ...] | None,
-    min_class_rows: int,
     as_json: bool,
     metric: str,
     **options: Any,
@@ -60,24 +49,22 @@ def check(
     The exit code is 2 if the solution cannot be used.
     """
     require_options_of(metric)
-    others = {name: options[name] for name in OF_OTHERS if options[name] is not None}
+    others = {name: value for name, value in options.items() if value is not None}
     chosen = roles | dict.fromkeys(others.pop("groups", ()), ColumnRole.SLICE)
     chosen |= dict.fromkeys(identities or (), ColumnRole.IDENTITY)
     guesses = [each for each in guess_columns(solution) if each.name]
-    undecided = [each.name for each in guesses if not each.is_explained and each.name not in chosen]
+    guessed = {each.name: each.role for each in guesses}
     try:
-        if metric == "bias":
-            settings = NamedMetric(formula=metric_settings(options))
-        else:
-            settings, undecided = NamedMetric.from_dict({"name": metric, **others}), []
-        guessed = {each.name: each.role for each in guesses}
+        settings = NamedMetric.from_dict({"name": metric, **others})
         used = assessment.roles_for(settings, with_named(guessed, chosen), None)
         with solution.open("rb") as file:
             read, settings = assessment.read(file, settings, used, proposed=guessed.keys() - chosen.keys())
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     table = read_public_table(test, read.row_ids, id_column=read.roles.id or "id") if test else None
-    choice = MetricChoice(identities=identities, min_class_rows=min_class_rows, metric=settings)
+    choice = MetricChoice(identities=identities, metric=settings)
+    unclear = [each.name for each in guesses if not each.is_explained and each.name not in chosen]
+    undecided = unclear if settings.takes_identities else []
     report = assessment.assess(
         read, split_key=KEY, choice=choice, roles=used, undecided=undecided, test=table
     ).report
