@@ -26,11 +26,14 @@ from grader.text import counted
 MARKS = {"ok": "ok     ", "warning": "warning", "alarm": "ALARM  "}
 
 
-def _target_of(_context: Any, _parameter: Any, value: str | None) -> str | None:
+def _target_of(_context: Any, _parameter: Any, value: str | None) -> str:
     try:
-        return None if value is None else validated_target(value)
+        target = installed_settings().backup_target if value is None else validated_target(value)
     except ValueError as error:
         raise click.BadParameter(f"{error}.") from error
+    if target is None:
+        raise click.ClickException(f"Specify a folder or a bucket, or set {PREFIX}BACKUP_TARGET.")
+    return target
 
 
 _target = click.argument("target", callback=_target_of, required=False)
@@ -51,7 +54,7 @@ def backup() -> None:
 
 @backup.command()
 @_target
-def create(target: str | None) -> None:
+def create(target: str) -> None:
     """Back up the database, blobs and settings to TARGET.
 
     The backup is consistent. Only content that is not yet in TARGET is copied. The database in it contains
@@ -59,7 +62,6 @@ def create(target: str | None) -> None:
     are not included; the command lists those that a restore needs.
     """
     with opened() as here:
-        target = _chosen(target, here.settings)
         made = backups.run(here.settings, here.database, here.storage, target=target)
     record = made.record
     lines = [
@@ -80,11 +82,10 @@ def create(target: str | None) -> None:
 @backup.command("list")
 @_target
 @json_option
-def list_(target: str | None, as_json: bool) -> None:
+def list_(target: str, as_json: bool) -> None:
     """List the backups in TARGET, oldest first, with missing objects."""
-    chosen = _chosen(target, installed_settings())
     with failures_in_a_sentence():
-        store = Store(chosen)
+        store = Store(target)
         records, problems = store.records()
         present = store.sizes()
     rows: list[dict[str, Any]] = [
@@ -98,7 +99,7 @@ def list_(target: str | None, as_json: bool) -> None:
         for each in records
     ]
     lines = table_of(rows, ("name", "bytes", "blobs", "missing_objects"))
-    errors = [*([] if rows else [f"{chosen} contains no backup."]), *problems]
+    errors = [*([] if rows else [f"{target} contains no backup."]), *problems]
     is_damaged = bool(problems) or any(row["missing_objects"] for row in rows)
     output = CommandOutput({"backups": rows, "problems": problems}, lines, errors, code=int(is_damaged))
     output.show(as_json=as_json)
@@ -107,11 +108,10 @@ def list_(target: str | None, as_json: bool) -> None:
 @backup.command()
 @_target
 @_name
-def verify(target: str | None, name: str | None) -> None:
+def verify(target: str, name: str | None) -> None:
     """Verify the hashes of all files in a backup, and the number of rows in each table."""
-    chosen = _chosen(target, installed_settings())
     with failures_in_a_sentence():
-        opened_backup = backups.open_backup(chosen, name=name)
+        opened_backup = backups.open_backup(target, name=name)
         problems = backups.verify(opened_backup)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
@@ -125,7 +125,7 @@ def verify(target: str | None, name: str | None) -> None:
 @click.command()
 @_target
 @_name
-def restore(target: str | None, name: str | None) -> None:
+def restore(target: str, name: str | None) -> None:
     """Restore a backup of this or an earlier version from TARGET into an empty installation.
 
     \b
@@ -136,7 +136,7 @@ def restore(target: str | None, name: str | None) -> None:
     """
     settings = installed_settings()
     with opened_database(settings) as database, lock.hold(settings.data_dir.resolve()):
-        opened_backup = backups.open_backup(_chosen(target, settings), name=name)
+        opened_backup = backups.open_backup(target, name=name)
         storage = open_storage(settings.storage())
         held_mails = backups.restore(database, storage, opened_backup)
     _, record = opened_backup
@@ -157,13 +157,6 @@ def restore(target: str | None, name: str | None) -> None:
         )
     lines.append("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
     click.echo("\n".join(lines))
-
-
-def _chosen(target: str | None, settings: Settings) -> str:
-    chosen = target or settings.backup_target
-    if chosen is None:
-        raise click.ClickException(f"Specify a folder or a bucket, or set {PREFIX}BACKUP_TARGET.")
-    return chosen
 
 
 @click.command()
