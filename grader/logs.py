@@ -82,12 +82,6 @@ def observe(process: str, settings: "Settings") -> None:
     configure_process(process, log_format=settings.log_format, level=settings.log_level)
 
 
-def observe_command(settings: "Settings") -> None:
-    """Configure a command, which logs only warnings and errors besides its output."""
-    level = "error" if settings.log_level == "error" else "warning"
-    configure("command", log_format=settings.log_format, level=level)
-
-
 def in_force() -> dict[str, str]:
     """Return the arguments of `configure_process` with which a child logs like this process."""
     return dict(_in_force)

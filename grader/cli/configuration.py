@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import ValidationError
 
-from grader.logs import observe_command
+from grader import logs
 from grader.settings import PREFIX, Settings, UnusableVariables, load
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def load_settings(**overrides: Any) -> Settings:
         raise _unusable([str(error)]) from error
     except ValidationError as error:
         raise _unusable([_sentence(problem) for problem in error.errors(include_url=False)]) from error
-    observe_command(settings)
+    logs.configure("command", log_format=settings.log_format, level="warning")
     return settings
 
 
