@@ -19,11 +19,6 @@ from grader.text import listed
 
 FAILED = 1
 ROWS = 50
-REASONS = {
-    "picked": "selected",
-    "picked_waiting": "selected, not scored yet",
-    "automatic": "chosen automatically",
-}
 SUBMISSION = click.argument("submission_id", metavar="ID", type=click.IntRange(1))
 
 
@@ -170,12 +165,12 @@ def select(client: Client, submission_id: int, off: bool) -> CommandOutput:
 
 
 def _selection(selection: Json | None) -> list[str]:
-    """Return the submissions that currently count, with the reasons, as lines."""
-    counts = (selection or {}).get("counts", ())
-    lines = [
-        f"#{each['submission']} counts: {REASONS.get(each['reason'], each['reason'])}." for each in counts
-    ]
-    if later := (selection or {}).get("filled_later"):
+    """Return the submissions that currently count, and the number of unused selections, as lines."""
+    if selection is None:
+        return []
+    numbers = [f"#{each['submission']}" for each in selection["counts"]]
+    lines = [f"Submissions that count: {', '.join(numbers) or 'none'}."]
+    if later := selection["filled_later"]:
         lines.append(
             f"Unused selections: {later}. After the close, they go to the submissions with the best exact "
             "public scores."

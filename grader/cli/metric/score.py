@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from grader.cli.group import REJECTED, UNMET
-from grader.cli.output import show_json
+from grader.cli.output import CommandOutput, show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     any_metric_options,
@@ -115,12 +115,9 @@ def score(solution: Path | None, submission: Path | None, from_jigsaw: Path | No
             raise
         show_json({"file": error.file, "problems": [problem.as_dict() for problem in error.problems]})
         raise click.exceptions.Exit(REJECTED) from error
-    if chosen.as_json:
-        show_json(outcome.answer)
-    else:
-        notes = [f"Note: {note.message}" for note in outcome.notes]
-        click.echo("\n".join([outcome.columns, *notes]), err=True)
-        click.echo(FORMATS[chosen.format_name or "table"](outcome), nl=False)
+    messages = [outcome.columns, *(f"Note: {note.message}" for note in outcome.notes)]
+    text = FORMATS[chosen.format_name or "table"](outcome)
+    CommandOutput(outcome.answer, errors=messages, text=text).show(as_json=chosen.as_json)
     unmet = list(failures(chosen.requirements, outcome.values))
     for sentence in (*outcome.warnings, *unmet):
         click.echo(sentence, err=True)

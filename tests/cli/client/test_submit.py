@@ -78,7 +78,7 @@ def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, file
     assert all(word in shown for word in ("public score", "BPSN AUC", "female", "muslim"))
     assert "private score" not in shown
     assert (files / "back.csv").read_bytes() == predictions_csv(skill=0.4)
-    assert "#1 counts: selected." in ada("select", "1").stdout
+    assert "Submissions that count: #1." in ada("select", "1").stdout
     assert "is not selected." in ada("select", "1", "--off").stdout
     assert ada("submission", "99").exit_code == connection.REFUSED
 
