@@ -1,11 +1,8 @@
 """File checks before submission, without access to labels and splits."""
 
 import logging
-import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from grader.files import FileRejected, RowIds
@@ -40,13 +37,12 @@ def check(
     is checked only when it is scored.
     """
     limits: Any = {"seconds": SECONDS, "memory_mb": memory_mb}
-    with ExitStack() as files:
-        sent = [OpenFile(_with_descriptor(file, files)) for file in (upload, row_ids)]
-        try:
-            return isolated.call(_check, *sent, metric_settings, other_labels, **limits)
-        except (CallDied, Busy) as error:
-            logger.warning("A file was not checked: %r.", error)
-            return None
+    files = OpenFile(upload), OpenFile(row_ids)
+    try:
+        return isolated.call(_check, *files, metric_settings, other_labels, **limits)
+    except (CallDied, Busy) as error:
+        logger.warning("A file was not checked: %r.", error)
+        return None
 
 
 def _check(
@@ -61,18 +57,3 @@ def _check(
         logger.exception("A file could not be checked.")
         return None
     return CheckerResult([], [note.as_dict() for note in notes])
-
-
-def _with_descriptor(file: BinaryIO, files: ExitStack) -> BinaryIO:
-    """Return a file with a descriptor and the same content, positioned at its start."""
-    file.seek(0)
-    try:
-        file.fileno()
-    except OSError:  # the file is in memory
-        copy: BinaryIO = files.enter_context(TemporaryFile())  # noqa: SIM115
-        shutil.copyfileobj(file, copy)
-        copy.flush()
-        copy.seek(0)
-        file.seek(0)
-        return copy
-    return file

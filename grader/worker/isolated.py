@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from io import BytesIO
 from multiprocessing import connection, context, forkserver, get_context
 from multiprocessing.reduction import DupFd
 from typing import Any, BinaryIO, TypeVar
@@ -48,13 +49,17 @@ class CallDied(Exception):
 
 
 class OpenFile:
-    """An open file with a descriptor, as an argument of a call."""
+    """An open file as an argument of a call, which reads it from its start."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (DupFd(self._file.fileno()),)
+        self._file.seek(0)
+        try:
+            return _reopened, (DupFd(self._file.fileno()),)
+        except OSError:  # the file is in memory
+            return BytesIO, (self._file.read(),)
 
 
 def call(
