@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def enable(metrics_dir: Path | None) -> None:
                 shutil.rmtree(other, ignore_errors=True)
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
         values.ValueClass = values.MultiProcessValue(  # type: ignore[no-untyped-call]
-            _Number(folder).get
+            lambda: _number(folder, os.getpid())
         )
         for each in METERS:
             # The files store the help text with each value, so it is added later.
@@ -131,38 +132,26 @@ def collect(metrics_dir: Path) -> Iterator[Any]:
         yield metric
 
 
-class _Number:
-    """The number of this process's files."""
+@cache
+def _number(folder: Path, _pid: int) -> int:
+    """Reserve and return the number of a process's files; a fork has another id and needs another number.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._pid = self._number = self._lock = -1
-
-    def get(self) -> int:
-        """Return the number; reserve another one after a fork."""
-        if self._pid != os.getpid():
-            self._reserve()
-        return self._number
-
-    def _reserve(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)  # The parent process keeps its lock.
-            self._lock = -1
-        for number in itertools.count():
-            lock = os.open(self._folder / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(lock)
-                continue
+    The lock is kept until the process and its forks have ended.
+    """
+    for number in itertools.count():
+        lock = os.open(folder / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
-        for file in FILES:
-            path = self._folder / f"{file}_{number}.db"
-            if not path.exists():
-                draft = path.with_suffix(".draft")
-                draft.write_bytes(bytes(FILE_BYTES))
-                draft.replace(path)
-        self._lock, self._number, self._pid = lock, number, os.getpid()
+        except BlockingIOError:
+            os.close(lock)
+    for file in FILES:
+        path = folder / f"{file}_{number}.db"
+        if not path.exists():
+            draft = path.with_suffix(".draft")
+            draft.write_bytes(bytes(FILE_BYTES))
+            draft.replace(path)
+    return number
 
 
 def _folder(metrics_dir: Path) -> Path:

@@ -47,14 +47,11 @@ _NETWORK_PATIENCE = {
     "keepalives_count": "3",
 }
 
-# SQLSTATE classes of PostgreSQL for temporary errors: lost connection, insufficient resources, shutdown or
-# startup, and I/O error.
-_TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
 # SQLSTATE codes for values that cannot be stored: numbers out of range, NUL in text or JSON, and incomplete
 # characters.
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
-# SQLSTATE codes for an unavailable lock, a serialization failure and a deadlock.
-_TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
+# The SQLSTATE class of statements that exceed a limit of PostgreSQL; other operational errors are temporary.
+_TOO_COMPLEX = "54"
 # The limit of a pause in a write transaction in PostgreSQL. Web processes use it also for queries and locks.
 TIMEOUT_SECONDS = 30
 # SQLSTATE codes of an exceeded timeout.
@@ -157,8 +154,7 @@ def is_unavailable(error: BaseException) -> bool:
         return True
     origin = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(origin, psycopg.OperationalError | psycopg.InterfaceError):
-        state = origin.sqlstate
-        return state is None or state in _TRANSIENT_STATES or state[:2] in _TRANSIENT_CLASSES
+        return not (origin.sqlstate or "").startswith(_TOO_COMPLEX)
     if isinstance(origin, sqlite3.OperationalError):
         return getattr(origin, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT_SQLITE  # primary result code
     return False
