@@ -42,11 +42,10 @@ from grader.models.scoring import (
     ScoringVersion,
     ScoringVersionState,
     Solution,
-    Split,
     Standing,
     on_board,
 )
 from grader.models.site import AuditEntry, BackupRun, Mail
 from grader.models.submissions import AnnouncedUpload, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
-from grader.ranking.selection import MAIN_BOARD, SubmissionKind
+from grader.ranking.selection import MAIN_BOARD, Split, SubmissionKind

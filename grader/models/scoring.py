@@ -23,7 +23,7 @@ from grader.models.base import Base
 from grader.models.submissions import Submission
 from grader.models.teams import Team
 from grader.ranking.order import COLUMNS, Column, Scale
-from grader.ranking.selection import MAIN_BOARD
+from grader.ranking.selection import MAIN_BOARD, Split
 
 
 class Solution(Base):
@@ -102,13 +102,6 @@ class ScoringVersion(Base):
         """The scale of the metric's scores."""
         metric = registry.of_settings(self.metric_settings).describe()
         return Scale(metric.decimals, metric.direction is Direction.LOWEST)
-
-
-class Split(enum.StrEnum):
-    """The splits used for scoring."""
-
-    PUBLIC = "public"
-    PRIVATE = "private"
 
 
 class Score(Base):

@@ -5,14 +5,13 @@ difference comes from the scores. Before the close, the private leaderboard is t
 the competition closed now.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from grader.ranking import selection
-from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, SCALE, Scale, TeamEntry
-from grader.ranking.selection import Ranking, Scored
+from grader.ranking.order import Scale, TeamEntry
+from grader.ranking.selection import Boards, Scored, Split
 
 # The scales of the scores before and after.
 Scales = tuple[Scale, Scale]
@@ -76,79 +75,15 @@ class BoardChange:
         return next(before, None), next(after, None)
 
 
-@dataclass(frozen=True, slots=True)
-class VersionDifference:
-    """All changes from one scoring version to another.
-
-    Attributes
-    ----------
-    boards : mapping of str to tuple of BoardChange
-        The changes of the public and private side of the main leaderboard and of each named one.
-    selections : tuple of int
-        The ids of the teams for which other submissions compete on the private leaderboard. Selected
-        submissions are kept, but the remaining slots are filled by public score.
-    scored_before, scored_after, changed : int
-        The numbers of submissions with scores under each version, and the number of those whose displayed
-        score changes.
-    largest : Decimal
-        The size of the largest change of a displayed score on either split.
-    """
-
-    boards: Mapping[str, tuple[BoardChange, BoardChange]]
-    selections: tuple[int, ...]
-    scored_before: int
-    scored_after: int
-    changed: int
-    largest: Decimal
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether every displayed score, rank and selection stays."""
-        moved = any(each.moved for board in self.boards.values() for each in board)
-        return not (moved or self.changed or self.selections or self.scored_before != self.scored_after)
+def compare(before: Boards, after: Boards) -> dict[tuple[str, Split], BoardChange]:
+    """Return the changes of each leaderboard."""
+    return {
+        key: _change(before.rankings.get(key, ()), after.rankings.get(key, ()))
+        for key in {**after.rankings, **before.rankings}
+    }
 
 
-def compare(
-    pairs: Collection[ScorePair],
-    *,
-    scales: Scales = (SCALE, SCALE),
-    disqualified: Collection[int] = (),
-    selection_count: int = AUTOMATIC_SELECTION_COUNT,
-) -> VersionDifference:
-    """Compare two scoring versions.
-
-    Parameters
-    ----------
-    pairs : collection of ScorePair
-        Every submission with scores under either version, in any order, including unranked submissions.
-    scales : tuple of Scale
-        The scales of the scores before and after.
-    disqualified : collection of int
-        Ids of the teams to exclude from the leaderboards.
-    selection_count : int
-        Number of a team's submissions that compete on the private leaderboard.
-    """
-    scored = [pair.before for pair in pairs if pair.before], [pair.after for pair in pairs if pair.after]
-    before, after = (
-        selection.compute(each, disqualified=disqualified, selection_count=selection_count) for each in scored
-    )
-    sizes = [max(map(abs, changes)) for pair in pairs if (changes := pair.changes(scales))]
-    boards = {}
-    for board in sorted(before.rankings.keys() | after.rankings.keys()):
-        old, new = before.rankings.get(board, Ranking()), after.rankings.get(board, Ranking())
-        boards[board] = _board_change(old.public, new.public), _board_change(old.private, new.private)
-    teams = sorted(before.choices.keys() | after.choices.keys())
-    return VersionDifference(
-        boards=boards,
-        selections=tuple(team for team in teams if before.choices.get(team) != after.choices.get(team)),
-        scored_before=len(scored[0]),
-        scored_after=len(scored[1]),
-        changed=sum(size > 0 for size in sizes),
-        largest=max(sizes, default=Decimal(0)),
-    )
-
-
-def _board_change(*sides: Iterable[TeamEntry]) -> BoardChange:
+def _change(*sides: Iterable[TeamEntry]) -> BoardChange:
     old, new = ({each.team_id: (rank, each) for rank, each in enumerate(side, 1)} for side in sides)
     missing = None, None
     return BoardChange(

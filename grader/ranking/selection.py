@@ -11,12 +11,18 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import NamedTuple
 
 from grader.ranking import order
 from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, TeamEntry
 
 MAIN_BOARD = ""
+
+
+class Split(enum.StrEnum):
+    """The splits used for scoring."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
 
 
 class SubmissionKind(enum.StrEnum):
@@ -66,20 +72,14 @@ class Scored:
     shown_units: int | None = field(kw_only=True)
     named: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict, kw_only=True)
 
-    def on(self, board: str = MAIN_BOARD, *, is_private: bool = False) -> TeamEntry | None:
+    def on(self, board: str, split: Split) -> TeamEntry | None:
         """Return the submission's entry for a leaderboard, or None if its value is hidden or undefined."""
         own = self.shown_units, self.private_units
-        units = (self.named.get(board, (None, None)) if board else own)[is_private]
+        public, private = self.named.get(board, (None, None)) if board else own
+        units = private if split is Split.PRIVATE else public
         return (
             None if units is None else TeamEntry(self.team_id, self.submission_id, units, self.submitted_at)
         )
-
-
-class Ranking(NamedTuple):
-    """The public and the private ranking of one leaderboard, best first."""
-
-    public: tuple[TeamEntry, ...] = ()
-    private: tuple[TeamEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ class Boards:
 
     Attributes
     ----------
-    rankings : mapping of str to Ranking
-        The main leaderboard, and the named ones on which a submission has a value.
+    rankings : mapping of (str, Split) to tuple of TeamEntry
+        The best entry of each team, best first, on the main leaderboard and the named ones.
     choices : mapping of int to frozenset of int
         Ids of the submissions that compete on the private leaderboards, by team id.
     """
 
-    rankings: Mapping[str, Ranking]
+    rankings: Mapping[tuple[str, Split], tuple[TeamEntry, ...]]
     choices: Mapping[int, frozenset[int]]
 
 
@@ -131,11 +131,9 @@ def compute(
     ranked = list(chain.from_iterable(teams.values()))
     competing = [each for each in ranked if each.submission_id in choices[each.team_id]]
     rankings = {
-        board: Ranking(
-            order.rank(entry for each in ranked if (entry := each.on(board))),
-            order.rank(entry for each in competing if (entry := each.on(board, is_private=True))),
-        )
-        for board in {MAIN_BOARD, *chain.from_iterable(each.named for each in ranked)}
+        (board, split): order.rank(entry for each in submissions if (entry := each.on(board, split)))
+        for board in sorted({MAIN_BOARD, *chain.from_iterable(each.named for each in ranked)})
+        for split, submissions in ((Split.PUBLIC, ranked), (Split.PRIVATE, competing))
     }
     return Boards(rankings, choices)
 

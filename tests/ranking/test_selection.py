@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
-from grader.ranking.selection import Scored, SubmissionKind
+from grader.ranking.selection import Scored, Split, SubmissionKind
 from tests.fixtures.examples import examples
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -167,9 +167,9 @@ def test_all_leaderboards_equal_those_of_the_reference(happened, count, dice):
     dice.shuffle(scored)
     boards = selection.compute(scored, disqualified=contest.out, selection_count=count)
     for board, name in (("", ""), ("named", "named ")):
-        public, private = boards.rankings.get(board, selection.Ranking())
-        assert lines(public) == obvious_board(contest, f"{name}public", count)
-        assert lines(private) == obvious_board(contest, f"{name}private", count)
+        for split in Split:
+            ranking = boards.rankings.get((board, split), ())
+            assert lines(ranking) == obvious_board(contest, f"{name}{split}", count)
     for team, choices in boards.choices.items():
         own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
         assert choices == {row["id"] for row in obvious_choice(own, count)}

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState
+from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState, Split
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import PARTS, SETTINGS
@@ -140,19 +140,17 @@ def details(version: ScoringVersion, progress: Progress) -> ScoringVersionDetail
 
 def difference(preview: Preview, *, table: str) -> DifferenceAnswer:
     """Return the changes that a version makes as the API model."""
-    changes = preview.difference
-    public, private = changes.boards[MAIN_BOARD]
     return DifferenceAnswer(
         before=preview.versions.before.number,
         after=preview.versions.after.number,
         sentences=list(preview.sentences()),
         unfinished=preview.progress.unfinished,
         lost=preview.progress.lost,
-        scored=changes.scored_after,
-        changed=changes.changed,
-        public=_board(preview, public),
-        private=_board(preview, private),
-        selection_count=len(changes.selections),
+        scored=preview.scored[1],
+        changed=preview.changed,
+        public=_board(preview, preview.boards[MAIN_BOARD, Split.PUBLIC]),
+        private=_board(preview, preview.boards[MAIN_BOARD, Split.PRIVATE]),
+        selection_count=len(preview.selections),
         mean_changes={
             split: {name: after - before for name, (before, after) in means.items()}
             for split, means in preview.means.items()

@@ -48,11 +48,7 @@ def enter(session: Session, *, entries: Mapping[str, Collection[TeamEntry]], sco
 
     Entries of disqualified teams are not stored.
     """
-    best = {
-        (board, entry.team_id): entry
-        for board, own in entries.items()
-        for entry in sorted(own, key=order.order, reverse=True)
-    }
+    best = {(board, entry.team_id): entry for board, own in entries.items() for entry in order.rank(own)}
     # The teams' rows serve as locks: if two scores are recorded concurrently, the better one must win.
     qualified = session.execute(
         select(Team.id, Team.disqualified_at)
@@ -127,9 +123,9 @@ def write(
     boards = selection.compute(scored, disqualified=out, selection_count=competition.selection_count)
     session.add_all(
         to_row(entry, scoring_version_id=scoring_version_id, split=split, board=board)
-        for board, ranking in boards.rankings.items()
-        for split in splits
-        for entry in (ranking.private if split is Split.PRIVATE else ranking.public)
+        for (board, split), ranking in boards.rankings.items()
+        if split in splits
+        for entry in ranking
     )
     session.flush()
 

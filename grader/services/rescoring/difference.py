@@ -1,13 +1,13 @@
 """Differences between two scoring versions: scores, ranks, CSV file, summary.
 
-The comparison itself is a pure function in `ranking.comparison`. It includes late, benchmark and hidden
-submissions as well as those of disqualified teams.
+The leaderboards are computed and compared by pure functions in `ranking`. Changes of scores include late,
+benchmark and hidden submissions as well as those of disqualified teams.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from decimal import Decimal
 from typing import NamedTuple
 
 from sqlalchemy import func, select
@@ -24,8 +24,8 @@ from grader.models import (
     SubmissionKind,
     Team,
 )
-from grader.ranking import comparison
-from grader.ranking.comparison import Scales, ScorePair, VersionDifference
+from grader.ranking import comparison, selection
+from grader.ranking.comparison import BoardChange, Scales, ScorePair
 from grader.ranking.order import change_text
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.metric import Rules
@@ -57,13 +57,21 @@ class Compared(NamedTuple):
 class Preview:
     """The complete differences between two versions, with team names.
 
+    `boards` contains the changes of each leaderboard by split. `selections` contains the ids of the teams for
+    which other submissions compete on the private leaderboard: selected ones stay, but the others are filled
+    up by public score. `scored` contains the numbers of submissions with scores before and after, `changed`
+    that of submissions whose displayed score changes, and `largest` the size of the largest change.
     `means` contains the mean of each term, and of the score in each of the first groups, before and after,
     over the submissions scored under both versions. `named` contains the names of the named leaderboards by
     key.
     """
 
     versions: Compared
-    difference: VersionDifference
+    boards: Mapping[tuple[str, Split], BoardChange]
+    selections: tuple[int, ...]
+    scored: tuple[int, int]
+    changed: int
+    largest: Decimal
     teams: Mapping[int, str]
     means: Means
     progress: Progress
@@ -72,38 +80,34 @@ class Preview:
     @property
     def digest(self) -> str:
         """A value that changes with the versions, the ranks of teams that move, the leaders or the scores."""
-        difference = self.difference
-        boards = list(chain.from_iterable(difference.boards.values()))
         parts = [
             [version.id for version in self.versions],
-            [[board.moved, board.leaders] for board in boards],
-            [difference.selections, difference.changed, difference.largest, self.progress.lost],
+            [[board.moved, board.leaders] for board in self.boards.values()],
+            [self.selections, self.changed, self.largest, self.progress.lost],
         ]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def sentences(self) -> Iterator[str]:
         """Yield the changes of ranks, leaders, scores and selections as sentences."""
-        difference = self.difference
-        if difference.is_nothing:
+        before, after = self.scored
+        moved = any(board.moved for board in self.boards.values())
+        if not (moved or self.changed or self.selections or before != after):
             yield "Nothing changes: every submission keeps its displayed scores, and every team its rank."
             return
-        for key, sides in difference.boards.items():
-            for split, board in zip(Split, sides, strict=True):
-                moved, teams = len(board.moved), counted(len(board.teams), "team")
-                name = f"{split} leaderboard{key and ' ' + self.named[key]}"
-                old, new = (self.teams.get(each or 0, "no team") for each in board.leaders)
-                leader = "stays the same" if old == new else f"changes from {old} to {new}"
-                yield f"Rank changes on the {name}: {moved:,} of {teams}; the leader {leader}."
-        submissions, largest = counted(difference.scored_after, "submission"), change_text(difference.largest)
+        for (key, split), board in self.boards.items():
+            name = f"{split} leaderboard{key and ' ' + self.named[key]}"
+            old, new = (self.teams.get(each or 0, "no team") for each in board.leaders)
+            leader = "stays the same" if old == new else f"changes from {old} to {new}"
+            ranks = f"{len(board.moved):,} of {counted(len(board.teams), 'team')}"
+            yield f"Rank changes on the {name}: {ranks}; the leader {leader}."
         yield (
-            f"Changes of displayed scores: {difference.changed:,} of {submissions}; the largest change is "
-            f"{largest.lstrip('+')}."
+            f"Changes of displayed scores: {self.changed:,} of {counted(after, 'submission')}; the largest "
+            f"change is {change_text(self.largest).lstrip('+')}."
         )
-        if difference.scored_before != difference.scored_after:
-            before, after = difference.scored_before, difference.scored_after
+        if before != after:
             yield f"Scored submissions: {before:,} before the rescoring, {after:,} after it."
-        if difference.selections:
-            yield f"Changes of final selections: {counted(len(difference.selections), 'team')}."
+        if self.selections:
+            yield f"Changes of final selections: {counted(len(self.selections), 'team')}."
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
@@ -122,14 +126,21 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
     groups = [line for line in versions.after.solution.report.get("groups", ()) if line["is_defined"]]
     for column, name in [(line["column"], line["value"]) for line in groups[:MOST_GROUPS]]:
         values[f"{column} = {name}"] = ("groups", (column, name, "score"))
+    pairs, out = _pairs(session, versions), shown_scores.disqualified(session, competition_id=competition.id)
+    scored = [each.before for each in pairs if each.before], [each.after for each in pairs if each.after]
+    before, after = (
+        selection.compute(each, disqualified=out, selection_count=competition.selection_count)
+        for each in scored
+    )
+    sizes = [max(map(abs, changes)) for each in pairs if (changes := each.changes(versions.scales))]
+    teams = sorted(before.choices.keys() | after.choices)
     return Preview(
         versions=versions,
-        difference=comparison.compare(
-            _pairs(session, versions),
-            scales=versions.scales,
-            disqualified=shown_scores.disqualified(session, competition_id=competition.id),
-            selection_count=competition.selection_count,
-        ),
+        boards=comparison.compare(before, after),
+        selections=tuple(each for each in teams if before.choices.get(each) != after.choices.get(each)),
+        scored=(len(scored[0]), len(scored[1])),
+        changed=sum(size > 0 for size in sizes),
+        largest=max(sizes, default=Decimal(0)),
         teams=_team_names(session, competition),
         means=_means(session, competition, versions, values),
         progress=preparation.progress(session, version=versions.after),

@@ -426,7 +426,7 @@ def enter_standings(session: Session, *, competition: Competition, jobs: Sequenc
     entries = defaultdict[str, list[TeamEntry]](list)
     for each in scored:
         for board in (MAIN_BOARD, *each.named):
-            if entry := each.on(board):
+            if entry := each.on(board, Split.PUBLIC):
                 entries[board].append(entry)
     if entries:
         rows.enter(session, entries=entries, scoring_version_id=version_id)

@@ -1,7 +1,11 @@
 """Named leaderboards in several directions, against brute force: rescoring, settings, finals."""
 
+import csv
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
+from io import StringIO
 
 import pytest
 from sqlalchemy import select, update
@@ -87,6 +91,14 @@ def assert_boards(service, competition, *splits):
     return found
 
 
+def competing(table, number):
+    """Return the two files of each team that have the best public scores under a version."""
+    chosen = defaultdict[int, list[str]](list)
+    for row in sorted(table, key=lambda row: (-float(row[f"public_v{number}"]), int(row["submission"]))):
+        chosen[int(row["team_id"])].append(row["submission"])
+    return {team: set(own[:2]) for team, own in chosen.items()}
+
+
 def change(service, competition, boards):
     changed: frozenset[str] = service.act(
         rows.change_settings, competition=competition, changes={"boards": boards}
@@ -107,12 +119,19 @@ def test_three_directions_stay_right_through_a_rescoring_a_rollback_and_the_reve
             session, competition=current, version=session.merge(version, load=False)
         )
         preview = difference.preview(session, competition=current, versions=compared)
+        lines = "".join(difference.submissions_csv(session, competition=current, versions=compared))
+    table = list(csv.DictReader(StringIO(lines)))
+    sizes = [max(abs(Decimal(row[f"{split}_change"])) for split in Split) for row in table]
+    changed = sum(size > 0 for size in sizes)
+    assert (preview.scored, preview.changed, preview.largest) == ((12, 12), changed, max(sizes))
+    old, new = (competing(table, number) for number in (1, 2))
+    assert list(preview.selections) == [team for team in sorted(old) if old[team] != new[team]] != []
     rescorings.publish(service, version)
     second = assert_boards(service, competition, Split.PUBLIC)
     for board in BOARDS:
         before, after = ([team for team, _ in each[Split.PUBLIC, board]] for each in (first, second))
         moved = sum(after.index(team) != place for place, team in enumerate(before))
-        assert len(preview.difference.boards[board][0].moved) == moved
+        assert len(preview.boards[board, Split.PUBLIC].moved) == moved
     service.act(close.settle, competition=competition, after=2 * HOUR)
     settled = assert_boards(service, competition, *Split)
     assert len({str(ranking) for (split, _), ranking in settled.items() if split is Split.PRIVATE}) > 2
