@@ -194,7 +194,7 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     yield from _of_arithmetic()
     yield from doctor_checks.of_sandbox(settings)
     storage = open_storage(settings.storage())
-    yield from doctor_checks.of_storage(settings, storage)
+    yield from doctor_checks.of_storage(storage)
     try:
         require_database(settings)
         with opened_database(settings) as database:
@@ -207,7 +207,7 @@ def _of_database(
     settings: Settings, database: Database, storage: Storage, read_all: bool
 ) -> Iterator[DoctorFinding]:
     yield from doctor_checks.of_tables(database)
-    if not schema.is_current(database):
+    if schema.current(database) != schema.head():
         return
     with suppress(StorageUnavailable):  # reported above
         yield from doctor_checks.of_blobs(database, storage, read_all=read_all)

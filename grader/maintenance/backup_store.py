@@ -10,7 +10,6 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, PrivateAttr, ValidationError
 
 from grader.maintenance.database_copies import Hash, TableCopy
-from grader.settings import Settings
 from grader.storage import disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, open_storage
 
@@ -102,11 +101,3 @@ class Store:
     def delete_record(self, record: Record) -> None:
         """Delete a backup; its objects remain."""
         self._records.delete(record._sha256)
-
-
-def is_in_storage(settings: Settings, target: str) -> bool:
-    """Return whether a target is in the folder or prefix of the blob storage."""
-    folder = next(iter(disk.folders(settings)[1:]), None)
-    if folder is None or target.startswith("s3://"):
-        return f"{target}/".startswith(f"{settings.storage().rstrip('/')}/")
-    return Path(target).resolve().is_relative_to(folder.resolve())

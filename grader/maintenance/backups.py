@@ -21,7 +21,7 @@ from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import ErrorKind, FairboardError, OrganizerRefusal
 from grader.maintenance import database_copies, schema
-from grader.maintenance.backup_store import Record, Store, is_in_storage
+from grader.maintenance.backup_store import Record, Store
 from grader.maintenance.database_copies import NotABackup
 from grader.models import (
     Competition,
@@ -105,7 +105,7 @@ def make(settings: Settings, database: Database, storage: Storage | None, store:
     revision = schema.current(database)
     if revision is None:
         raise _cannot_back_up("There is nothing to back up: the database has no tables.")
-    if is_in_storage(settings, store.target):
+    if stores.contains(settings.storage(), store.target):
         raise _cannot_back_up(f"The target {store.target} is in the blob storage. Choose another one.")
     if store.folder is not None and disk.is_short(settings):
         raise _cannot_back_up(

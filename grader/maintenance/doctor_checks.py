@@ -1,6 +1,5 @@
 """Checks for `fairboard doctor`: settings, permissions, disks, database, jobs, mail."""
 
-import os
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -21,14 +20,12 @@ from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_queue import HealthSign
 from grader.settings import PREFIX, HostMetrics, Settings
 from grader.storage import blobs, disk, stores
-from grader.storage.stores import Storage, StorageUnavailable
+from grader.storage.stores import Storage
 from grader.text import counted, listed, megabytes
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SHORTEST_SECRET = 32
-MAIL_PATIENCE = timedelta(hours=1)
-BACKUP_PATIENCE = timedelta(hours=1)
-_PROBE = b"Written by `fairboard doctor` to test the storage.\n"
+PATIENCE = timedelta(hours=1)  # with e-mails and backups
 # If one of these settings is off, accepted submissions may be lost when the machine crashes.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 
@@ -117,21 +114,9 @@ def of_tables(database: Database) -> Iterator[DoctorFinding]:
         session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
 
 
-def of_storage(settings: Settings, storage: Storage) -> Iterator[DoctorFinding]:
-    """Check that the storage is writable and readable; in a local folder, write nothing."""
-    reason = None
-    if local := disk.folders(settings)[1:]:
-        place = disk.existing(local[0])
-        if not (place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK)):
-            reason = f"{place} is not a folder in which you can write."
-    else:
-        try:
-            probe = storage.put(_PROBE)
-            storage.read(probe.sha256)
-            storage.delete(probe.sha256)
-        except StorageUnavailable as error:
-            reason = str(error)
-    if reason:
+def of_storage(storage: Storage) -> Iterator[DoctorFinding]:
+    """Check that the storage is writable and readable."""
+    if reason := storage.fault():
         yield alarm(
             "storage",
             f"The storage cannot be used, so uploads are rejected and jobs wait: {reason} "
@@ -202,7 +187,7 @@ def of_mail(session: Session) -> Iterator[DoctorFinding]:
     """Check the mail outbox for e-mails that could not be sent."""
     now = db.now(session)
     _, oldest = monitoring.mails(session, now)
-    if oldest is not None and now - oldest > MAIL_PATIENCE:
+    if oldest is not None and now - oldest > PATIENCE:
         failed = select(Mail.error).where(Mail.sent_at.is_(None), Mail.error.is_not(None))
         error = session.scalar(failed.order_by(Mail.id.desc())) or "no response"
         yield warning(
@@ -221,7 +206,7 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
     last, failures, unfinished = backup_runs.status(session, target=target)
     state = f"The last backup is {_age(now - last.started_at)} old." if last else "There is no backup."
     newest = unfinished or last
-    is_late = newest is None or now - newest.started_at > settings.backup_interval() + BACKUP_PATIENCE
+    is_late = newest is None or now - newest.started_at > settings.backup_interval() + PATIENCE
     if failures:
         since = f"{failures[0].started_at:%-d %b %Y, %H:%M} UTC"
         yield alarm("backup", f"Backups have failed since {since}: {failures[-1].error} {state}")

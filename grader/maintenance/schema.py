@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import OperationalError
 
@@ -27,7 +28,6 @@ TRIES = 30
 RESTORING = "0000_restoring"  # the revision of a database until its restore is complete
 
 _ADVISORY_LOCK = 7777_0001
-_LOCK_NOT_AVAILABLE = "55P03"
 
 
 def upgrade(database: Database) -> None:
@@ -40,7 +40,7 @@ def upgrade(database: Database) -> None:
             with migrating(database) as connection:
                 return upgrade_within(connection)
         except OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+            if not isinstance(error.orig, LockNotAvailable):
                 raise
         time.sleep(PAUSE_SECONDS)
     message = (
@@ -109,11 +109,6 @@ def difference(revision: str | None) -> str:
         f"The database has the schema {revision}, which this version of Fairboard does not know: install the "
         "version that created it, or export the CSV files with that version and start with an empty folder."
     )
-
-
-def is_current(database: Database) -> bool:
-    """Return whether the database has the revision that this installation expects."""
-    return current(database) == head()
 
 
 def is_usable(database: Database) -> bool:

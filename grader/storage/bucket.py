@@ -105,6 +105,16 @@ class BucketStorage:
     def remove_abandoned(self) -> None:
         """Do nothing: temporary files have no name, and an incomplete PUT leaves no object."""
 
+    def fault(self) -> str | None:
+        """Return why blobs cannot be written and read, or None; store and delete a small one."""
+        try:
+            probe = self.put(os.urandom(16)).sha256  # another process may be testing the bucket
+            self.read(probe)
+            self.delete(probe)
+        except StorageUnavailable as error:
+            return str(error)
+        return None
+
     def _facts(self, sha256: str) -> "ObjectMeta":
         with self.asking(sha256):
             return self._store.head(sha256)

@@ -89,6 +89,14 @@ def open_storage(url: str) -> "Storage":
     raise ValueError(f"The storage URL must start with file:// or s3://, not {parts.scheme or url!r}.")
 
 
+def contains(url: str, target: str) -> bool:
+    """Return whether a folder, or a bucket with a prefix, is in the storage at `url`."""
+    parts = urlsplit(url)
+    if parts.scheme == "file" and not target.startswith("s3://"):
+        return Path(target).resolve().is_relative_to(Path(unquote(parts.path)).resolve())
+    return f"{target}/".startswith(f"{url.rstrip('/')}/")
+
+
 Storage = Union["LocalStorage", "BucketStorage"]
 
 
@@ -188,6 +196,13 @@ class LocalStorage:
             with suppress(FileNotFoundError):
                 if draft.stat().st_mtime < oldest:
                     draft.unlink()
+
+    def fault(self) -> str | None:
+        """Return why blobs cannot be written and read, or None; write nothing."""
+        place = disk.existing(self._root)
+        if place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK):
+            return None
+        return f"{place} is not a folder in which you can write."
 
     def _path(self, sha256: str) -> Path:
         return self._root / sha256[:2] / sha256
