@@ -133,8 +133,7 @@ class F1(ClassMetric):
         if options.positive is None and values_of(options.classes) is None:
             names = " or ".join(map(repr, options.classes))
             raise ValueError(f"The classes are texts, so choose the `positive` class: {names}.")
-        sentence = f"{self.sentence.removesuffix('.')} {positive!r}."
-        return super(F1, replace(self, sentence=sentence)).with_options(options)
+        return replace(self, options=options, sentence=f"{self.sentence.removesuffix('.')} {positive!r}.")
 
 
 def _terms_of_classes(name: str, title: str) -> Any:
@@ -165,10 +164,8 @@ class ClassProbabilities(RowMetric):
     def with_options(self, options: Options) -> Self:
         """Return the metric with other options; raise ValueError if they do not suit it."""
         require_classes(options)
-        return super().with_options(options)
-
-    def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return tuple(ColumnSpec(each, ColumnKind.NUMBER, 0, LARGEST_WEIGHT) for each in self.options.classes)
+        weights = (ColumnSpec(each, ColumnKind.NUMBER, 0, LARGEST_WEIGHT) for each in options.classes)
+        return replace(self, options=options, columns=(*self.columns[:1], *weights))
 
     def remarks(self, predictions: Columns) -> list[str]:
         """State the number of rows that are scaled."""

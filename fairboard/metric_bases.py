@@ -38,12 +38,12 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltIn(ABC):
-    """A metric of one truth column and one column of predictions, with its options.
+    """A metric with its options; most have one column of true values and one of predictions.
 
     Attributes
     ----------
-    columns : (ColumnSpec, ColumnSpec)
-        The columns of the solution and of a submission.
+    columns : tuple of ColumnSpec
+        The column of the solution, and the columns of a submission.
     terms : callable
         Returns the terms for the options.
     problems : callable
@@ -63,7 +63,7 @@ class BuiltIn(ABC):
     is_nonnegative: bool = True
     compares_classes: bool = False
     orders_classes: bool = False
-    columns: tuple[ColumnSpec, ColumnSpec] = NUMBERS
+    columns: tuple[ColumnSpec, ...] = NUMBERS
     terms: Callable[[Options], Iterable[TermSpec]] = lambda _options: ()
     problems: Callable[[NDArray[Any]], list[str]] = lambda _truth: []
     prepared: Callable[[NDArray[Any]], NDArray[Any]] = lambda truth: truth
@@ -76,8 +76,10 @@ class BuiltIn(ABC):
 
     @property
     def encoding(self) -> str:
-        """The name of the form of encoded predictions."""
-        return encoding_of(self.name, self.version, self.options)
+        """A name that contains everything on which the form of encoded predictions may depend."""
+        options = self.options
+        used = options.columns, options.classes, options.positive, options.cutoff
+        return f"{self.name}-{self.version}-{hashlib.sha256(repr(used).encode()).hexdigest()[:16]}"
 
     def describe(self) -> Description:
         """Describe the metric."""
@@ -87,16 +89,13 @@ class BuiltIn(ABC):
             self.direction,
             self.exactness,
             self.columns[:1],
-            self._predictions(),
+            self.columns[1:],
             tuple(self.terms(self.options)),
             self.options.decimals,
             is_nonnegative=self.is_nonnegative,
             compares_classes=self.compares_classes,
             orders_classes=self.orders_classes,
         )
-
-    def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return self.columns[1:]
 
     def encode(self, predictions: Columns) -> Any:
         """Return the predictions of all rows in the form that the metric computes with."""
@@ -173,7 +172,7 @@ class ClassMetric(BuiltIn):
 
     values: Callable[[ClassCounts, Options], Mapping[str, float]]
     exactness: Exactness = Exactness.COUNTS
-    columns: tuple[ColumnSpec, ColumnSpec] = CLASSES
+    columns: tuple[ColumnSpec, ...] = CLASSES
 
     def with_options(self, options: Options) -> Self:
         """Return the metric with other options; raise ValueError if they do not suit it."""
@@ -202,12 +201,6 @@ def cpu_features() -> str:
     """Return the CPU features, by NumPy's names, on which the last bits of logarithms may depend."""
     names = (np.show_config("dicts") or {})["SIMD Extensions"]
     return " ".join([*names.get("baseline", ()), *names.get("found", ())])
-
-
-def encoding_of(name: str, version: str, options: Options) -> str:
-    """Return a name that contains everything on which the encoding may depend."""
-    used = options.columns, options.classes, options.positive, options.cutoff
-    return f"{name}-{version}-{hashlib.sha256(repr(used).encode()).hexdigest()[:16]}"
 
 
 def values_of(classes: Sequence[str]) -> list[Fraction] | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,47 +22,38 @@ from fairboard.interface import (
     Metric,
     MetricResult,
     Options,
+    PreparedRows,
     RowArray,
     TermSpec,
     UnsuitableTruth,
 )
-from fairboard.metric_bases import DEFAULTS, PREDICTION, TARGET, BuiltIn, encoding_of, values_of
+from fairboard.metric_bases import PREDICTION, TARGET, BuiltIn, values_of
 from fairboard.ranking import RANKING, ROC_AUC
 from fairboard.regression import REGRESSION, RMSE
 
 
-@dataclass(frozen=True)
-class MeanOverColumns:
+@dataclass(frozen=True, kw_only=True)
+class MeanOverColumns(BuiltIn):
     """The mean over columns of a metric of one column; the terms are the values of the columns."""
 
-    name: str
-    title: str
     one: BuiltIn
-    options: Options = DEFAULTS
-    version: ClassVar[str] = "1"
 
     def with_options(self, options: Options) -> Self:
         """Return the metric with other options; raise ValueError without columns."""
         if not options.columns:
             raise ValueError("The metric needs the names of its columns.")
-        return replace(self, options=options)
-
-    @property
-    def encoding(self) -> str:
-        """The name of the form of encoded predictions."""
-        return encoding_of(self.name, self.version, self.options)
+        return super().with_options(options)
 
     def describe(self) -> Description:
         """Describe the metric."""
-        one = self.one.describe()
-        truth, prediction = one.truth[0], one.predictions[0]
+        one, names = self.one.describe(), self.options.columns
         return replace(
             one,
             title=self.title,
-            sentence=f"The mean over columns. {one.sentence}",
-            truth=tuple(replace(truth, name=each) for each in self.options.columns),
-            predictions=tuple(replace(prediction, name=each) for each in self.options.columns),
-            terms=tuple(TermSpec(each, each, one.direction) for each in self.options.columns),
+            sentence=self.sentence,
+            truth=tuple(replace(one.truth[0], name=each) for each in names),
+            predictions=tuple(replace(one.predictions[0], name=each) for each in names),
+            terms=tuple(TermSpec(each, each, one.direction) for each in names),
             decimals=self.options.decimals,
         )
 
@@ -70,7 +61,7 @@ class MeanOverColumns:
         """Encode each column."""
         return {each: self.one.encode({PREDICTION: predictions[each]}) for each in self.options.columns}
 
-    def prepare(self, truth: Columns, rows: RowArray) -> dict[str, Any]:
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
         """Prepare each column; raise UnsuitableTruth with the reasons of all columns."""
         prepared, problems = dict[str, Any](), list[str]()
         for each in self.options.columns:
@@ -80,25 +71,29 @@ class MeanOverColumns:
                 problems += [f"{each}: {problem}" for problem in error.problems]
         if problems:
             raise UnsuitableTruth(problems)
-        return prepared
+        return PreparedRows(rows, prepared)
 
-    def score(self, prepared: dict[str, Any], encoded: dict[str, Any]) -> MetricResult:
+    def score(self, prepared: PreparedRows, encoded: dict[str, Any]) -> MetricResult:
         """Compute the values of one file on one split."""
-        results = {each: self.one.score(prepared[each], encoded[each]) for each in prepared}
+        results = {each: self.one.score(data, encoded[each]) for each, data in prepared.data.items()}
         terms = {each: result.score for each, result in results.items()}
         evidence = {each: result.evidence for each, result in results.items()}
         return MetricResult(fmean(terms.values()), terms, evidence)
 
 
+def _mean_over_columns(one: BuiltIn, title: str) -> MeanOverColumns:
+    sentence = f"The mean over columns. {one.sentence}"
+    return MeanOverColumns(name=f"mean_{one.name}", title=title, sentence=sentence, one=one)
+
+
 COLUMNS = (
-    MeanOverColumns("mean_roc_auc", "Mean ROC AUC over columns", ROC_AUC),
-    MeanOverColumns("mean_rmse", "Mean RMSE over columns (MCRMSE)", RMSE),
-    MeanOverColumns("mean_log_loss", "Mean log loss over columns", LOG_LOSS),
+    _mean_over_columns(ROC_AUC, "Mean ROC AUC over columns"),
+    _mean_over_columns(RMSE, "Mean RMSE over columns (MCRMSE)"),
+    _mean_over_columns(LOG_LOSS, "Mean log loss over columns"),
 )
 
 METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
-    {each.name: each.with_options for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
-    | {each.name: each.with_options for each in COLUMNS}
+    {each.name: each.with_options for each in (*CLASSIFICATION, *REGRESSION, *RANKING, *COLUMNS)}
 )
 Values = ArrayLike | Mapping[str, ArrayLike]
 

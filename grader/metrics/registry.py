@@ -81,16 +81,15 @@ def reporting(scored: Metric, reported: Sequence[str], options: Options) -> Metr
     return ReportingMetric(scored, [metric(each, options) for each in reported])
 
 
-def fitting(name: str, options: Options, among: Iterable[str] = METRICS) -> dict[str, Metric]:
-    """Return the built-in metrics for the same columns of solutions and submissions as another, by name."""
+def fitting(name: str, options: Options, among: Iterable[str] = METRICS) -> list[str]:
+    """Return the built-in metrics for the same columns of solutions and submissions as another."""
     options = replace(options, positive=options.positive or next(reversed(options.classes), None))
-    metrics = dict[str, tuple[Metric, Any]]()
+    columns = dict[str, list[tuple[str, ColumnKind]]]()
     for each in (name, *among):
         with suppress(KeyError, ValueError):  # it does not exist, or needs other options
-            one = METRICS[each](options)
-            metrics[each] = one, _columns(one)
-    _, wanted = metrics.get(name, (None, None))
-    return {each: one for each, (one, columns) in metrics.items() if columns == wanted}
+            about = METRICS[each](options).describe()
+            columns[each] = [(column.name, column.kind) for column in (*about.truth, *about.predictions)]
+    return [each for each in columns if columns[each] == columns.get(name)]
 
 
 def option_names(name: str) -> frozenset[str]:
@@ -107,11 +106,6 @@ def option_names(name: str) -> frozenset[str]:
     names |= {"cutoff"} if about.truth[0].kind is ColumnKind.CLASSES else set()
     names |= {"positive"} if metric(name, replace(usual, positive="0")).describe() != about else set()
     return frozenset(names | ({"reported"} if len(fitting(name, usual)) > 1 else set()))
-
-
-def _columns(scored: Metric) -> list[tuple[str, ColumnKind]]:
-    about = scored.describe()
-    return [(each.name, each.kind) for each in (*about.truth, *about.predictions)]
 
 
 def names_of(settings: Mapping[str, Any]) -> tuple[str, str]:
