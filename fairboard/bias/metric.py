@@ -12,7 +12,7 @@ from fairboard.bias.pair_counting import count_ranks
 from fairboard.bias.prepared import prepare
 from fairboard.bias.reports import BiasReport, report
 from fairboard.bias.selfcheck import METRIC_CODE_VERSION
-from fairboard.bias.subgroups import BIAS_AUCS, comparisons
+from fairboard.bias.subgroups import BIAS_AUCS, cell_values, comparisons
 from fairboard.interface import (
     Columns,
     ColumnSpec,
@@ -139,22 +139,13 @@ class BiasMetric:
 
     def recount(self, evidence: Mapping[str, Any]) -> tuple[Mapping[str, int], Sequence[GroupLine]]:
         """Return the counts of the rows and the values of each identity."""
-        counts = PairCounts.from_dict(evidence)
-        values = report(counts, self._settings)
-        lines = [
-            GroupLine(
-                each.name,
-                {"size": each.size, "positives": each.positives},
-                {cell.name: getattr(each, cell.name) for cell in CELLS},
-                {
-                    name: comparison.standard_error
-                    for name, comparison in comparisons(counts, identity).items()
-                    if comparison.pairs
-                },
-            )
-            for each, identity in zip(values.subgroups, counts.identities, strict=True)
-        ]
-        return {"rows": values.rows, "positives": values.positives}, lines
+        counts, lines = PairCounts.from_dict(evidence), []
+        for identity in counts.identities:
+            cells, size = comparisons(counts, identity), identity.positives + identity.negatives
+            errors = {name: each.standard_error for name, each in cells.items() if each.pairs}
+            rows = {"size": size, "positives": identity.positives}
+            lines.append(GroupLine(identity.name, rows, cell_values(cells), errors))
+        return {"rows": counts.rows, "positives": counts.positives}, lines
 
     def loss_parts(
         self, terms: Mapping[str, float], groups: Sequence[GroupLine]

@@ -15,9 +15,9 @@ from fairboard.bias.score import EXACT, means_and_score
 from fairboard.bias.subgroups import (
     BIAS_AUCS,
     CELLS,
-    GAPS,
     SubgroupReport,
     Undefined,
+    cell_values,
     comparisons,
     reason,
 )
@@ -206,9 +206,8 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
 
 
 def _subgroup(identity: IdentityCounts, cells: Mapping[str, Comparison]) -> SubgroupReport:
-    values = {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}
     size = identity.positives + identity.negatives
-    return SubgroupReport(identity.name, identity.in_score, size, identity.positives, **values)
+    return SubgroupReport(identity.name, identity.in_score, size, identity.positives, **cell_values(cells))
 
 
 def _undefined(

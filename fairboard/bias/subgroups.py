@@ -1,5 +1,6 @@
 """Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
@@ -102,6 +103,11 @@ def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Compa
         "positive_aeg": Comparison(identity.positive_background_wins, background1, n1),
         "negative_aeg": Comparison(identity.negative_background_wins, background0, n0),
     }
+
+
+def cell_values(cells: Mapping[str, Comparison]) -> dict[str, float | None]:
+    """Return the AUCs and gaps of comparisons, by cell; None if undefined."""
+    return {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}
 
 
 def reason(term: str, comparison: Comparison) -> str:

@@ -11,7 +11,7 @@ from fairboard.bias.analysis.data import Data, Predictions, by_label, count
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.reports import bias_report
 from fairboard.bias.score import means_and_score
-from fairboard.bias.subgroups import BIAS_AUCS
+from fairboard.bias.subgroups import BIAS_AUCS, cell_values
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
 AEGS = ("negative_aeg", "positive_aeg")
@@ -58,7 +58,7 @@ def metric_table(data: Data, predictions: ArrayLike, label: str | None = None) -
         lines[name] = {
             "size": inside.first + inside.second,
             "positives": inside.first,
-            **{cell: cells[cell].gap if cell in AEGS else cells[cell].auc for cell in CELLS},
+            **cell_values(cells),
             "background_size": background.first + background.second,
             "background_positives": background.first,
         }
