@@ -1,13 +1,13 @@
 """Standard errors of the bias score: influences of rows, and the error expected of a difference."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from fairboard.bias.counts import hanley_mcneil
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.bias.prepared import BoolArray, FloatArray, IndexArray, PreparedSplit
+from fairboard.bias.prepared import FloatArray, IndexArray, PreparedSplit
 from fairboard.bias.reports import BiasReport
 from fairboard.bias.subgroups import BIAS_AUCS
 from fairboard.ranks import RankArray
@@ -27,11 +27,15 @@ def influences(
     derivative, or compares a set of fewer than 2 rows. The score is missing if a term with a nonzero weight
     is.
     """
+    known = {term: _slopes(values, term, settings) for term in BIAS_AUCS}
+    known["overall_auc"] = {} if values.overall_auc is None else {"": (values.overall_auc, 1.0)}
     by_name = dict[str, FloatArray]()
-    for name, parts in _parts(split, values, settings).items():
-        total = np.zeros(split.rows)
-        if parts and all(_add(total, ranks, *part) for part in parts):
-            by_name[name] = total
+    for term, name, positive, negative in _compared(split):
+        if name in known[term]:
+            total = by_name.setdefault(term, np.zeros(split.rows))
+            _add(total, ranks, positive, negative, *known[term][name])
+    # The share of a single row has no variance.
+    by_name = {term: total for term, total in by_name.items() if not np.isnan(total).any()}
     weights = {name: weight for name, weight in settings.weights.as_dict().items() if weight}
     if weights.keys() <= by_name.keys():
         scaled = (weight / sum(weights.values()) * by_name[name] for name, weight in weights.items())
@@ -39,47 +43,38 @@ def influences(
     return by_name
 
 
-Part = tuple[IndexArray, IndexArray, float, float]  # positive and negative rows, their AUC, its derivative
-
-
-def _parts(split: PreparedSplit, values: BiasReport, settings: MetricSettings) -> dict[str, list[Part]]:
-    """Return the comparisons behind each term."""
-    parts: dict[str, list[Part]] = {name: [] for name in ("overall_auc", *BIAS_AUCS)}
-    if values.overall_auc is not None:
-        parts["overall_auc"].append((*_classes(split, np.True_), values.overall_auc, 1.0))
-    slopes = {term: _slopes(values, term, settings) for term in BIAS_AUCS}
-    for members, line in zip(split.members, values.subgroups, strict=True):
+def _compared(split: PreparedSplit) -> Iterator[tuple[str, str, IndexArray, IndexArray]]:
+    """Yield the term, the identity, and the positive and negative rows of each AUC; the overall AUC first."""
+    classes = split.labels, ~split.labels
+    yield "overall_auc", "", np.flatnonzero(split.labels), np.flatnonzero(~split.labels)
+    for name, members in zip(split.names, split.members, strict=True):
         inside = np.zeros(split.rows, np.bool_)
         inside[members] = True
-        (in1, in0), (out1, out0) = _classes(split, inside), _classes(split, ~inside)
-        compared = {"subgroup_auc": (in1, in0), "bpsn_auc": (out1, in0), "bnsp_auc": (in1, out0)}
-        for term in BIAS_AUCS:
-            if line.name in slopes[term]:
-                parts[term].append((*compared[term], getattr(line, term), slopes[term][line.name]))
-    return parts
-
-
-def _classes(split: PreparedSplit, rows: BoolArray | np.bool_) -> tuple[IndexArray, IndexArray]:
-    return np.flatnonzero(split.labels & rows), np.flatnonzero(~split.labels & rows)
+        (in1, in0), (out1, out0) = (
+            [np.flatnonzero(rows & each) for each in classes] for rows in (inside, ~inside)
+        )
+        yield "subgroup_auc", name, in1, in0
+        yield "bpsn_auc", name, out1, in0
+        yield "bnsp_auc", name, in1, out0
 
 
 def _add(
     total: FloatArray, ranks: RankArray, positive: IndexArray, negative: IndexArray, auc: float, slope: float
-) -> bool:
-    """Add the influences on an AUC, times a slope; return False if a set has fewer than 2 rows."""
+) -> None:
+    """Add the influences on an AUC, times a slope; NaN if a set has fewer than 2 rows."""
     if min(positive.size, negative.size) < 2:
-        return False
+        total[:] = np.nan
+        return
     at = [np.bincount(ranks[rows], minlength=int(ranks.max()) + 1) for rows in (positive, negative)]
     positives_below, negatives_below = (np.cumsum(each) - each / 2 for each in at)
     n1, n0 = positive.size, negative.size
     beaten, lost = negatives_below[ranks[positive]] / n0, 1 - positives_below[ranks[negative]] / n1
     total[positive] += slope / math.sqrt(n1 * (n1 - 1)) * (beaten - auc)
     total[negative] += slope / math.sqrt(n0 * (n0 - 1)) * (lost - auc)
-    return True
 
 
-def _slopes(values: BiasReport, term: str, settings: MetricSettings) -> Mapping[str, float]:
-    """Return the derivatives of a power mean by identity; empty if the mean is not differentiable."""
+def _slopes(values: BiasReport, term: str, settings: MetricSettings) -> dict[str, tuple[float, float]]:
+    """Return AUCs with the derivatives of their power mean by identity; empty if it has none."""
     aucs = {line.name: getattr(line, term) for line in values.subgroups if line.in_score}
     defined = {name: auc for name, auc in aucs.items() if auc is not None}
     mean = values.power_means[term]
@@ -87,8 +82,8 @@ def _slopes(values: BiasReport, term: str, settings: MetricSettings) -> Mapping[
         return {}
     if math.isinf(settings.power):
         extremes = [name for name, auc in defined.items() if auc == mean]
-        return {name: float(name == extremes[0]) for name in defined} if len(extremes) == 1 else {}
-    return {name: (mean / auc) ** (1 - settings.power) / len(defined) for name, auc in defined.items()}
+        return {extremes[0]: (mean, 1.0)} if len(extremes) == 1 else {}
+    return {name: (auc, (mean / auc) ** (1 - settings.power) / len(defined)) for name, auc in defined.items()}
 
 
 def paired_standard_error(split: PreparedSplit, settings: MetricSettings) -> float | None:
@@ -112,19 +107,17 @@ def paired_standard_error(split: PreparedSplit, settings: MetricSettings) -> flo
     J. A. Hanley and B. J. McNeil, The meaning and use of the area under a receiver operating characteristic
     (ROC) curve, Radiology 143 (1982): the variance of one AUC from its counts.
     """
-    scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
+    scored = [name for name, is_in_score in zip(split.names, split.in_score, strict=True) if is_in_score]
     labels, weights, wanted = split.labels, np.zeros(split.rows), settings.weights.as_dict()
-    cells = [(np.ones(split.rows, np.bool_), wanted["overall_auc"])]
-    for rows in scored:
-        member = np.zeros(split.rows, np.bool_)
-        member[rows] = True
-        compared = {"subgroup_auc": member, "bpsn_auc": member ^ labels, "bnsp_auc": member == labels}
-        cells += [(cell, wanted[term] / len(scored)) for term, cell in compared.items()]
-    for cell, weight in cells:
-        positives, negatives = np.count_nonzero(cell & labels), np.count_nonzero(cell & ~labels)
-        if not scored or not positives or not negatives:
-            return None
-        weights[cell] += np.where(labels[cell], weight / positives, weight / negatives)
+    if not scored:
+        return None
+    for term, name, positive, negative in _compared(split):
+        if term == "overall_auc" or name in scored:
+            if not positive.size or not negative.size:
+                return None
+            weight = wanted[term] / (1 if term == "overall_auc" else len(scored))
+            for rows in (positive, negative):
+                weights[rows] += weight / rows.size
     of_positives, of_negatives = hanley_mcneil(ASSUMED_AUC)
     variance = of_positives * float(weights[labels] @ weights[labels])
     variance += of_negatives * float(weights[~labels] @ weights[~labels])
