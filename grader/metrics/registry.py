@@ -118,14 +118,9 @@ def names_of(settings: Mapping[str, Any]) -> tuple[str, str]:
 
 def options_of(settings: Mapping[str, Any]) -> Options:
     """Return the options in a scoring version's settings; the bias metric has none."""
-    if is_default(settings):
-        return Options()
-    options: dict[str, Any] = {
-        option.name: tuple(each) if isinstance(each := settings[option.name], list) else each
-        for option in fields(Options)
-        if option.name in settings
-    }
-    return Options(**options)
+    options = {each.name: settings[each.name] for each in fields(Options) if each.name in settings}
+    lists = {name: tuple(each) for name, each in options.items() if isinstance(each, list)}
+    return Options(**{**options, **lists})
 
 
 REPORTED = "reported"

@@ -53,13 +53,13 @@ def pinned_auc(data: Data, predictions: ArrayLike) -> pd.DataFrame:
     >>> float(pinned_auc(data, [0.9, 0.3, 0.4, 0.2]).loc["cat", "value"])
     1.0
     """
-    lines = {name: expected(cells) for name, cells in count(data, predictions).items()}
+    lines = {name: _expected(cells) for name, cells in count(data, predictions).items()}
     columns = ["value", *PARTS, *WEIGHTS, "rows", "reason"]
     frame = pd.DataFrame.from_dict(lines, orient="index", columns=columns).rename_axis("identity")
     return frame.astype(dict.fromkeys(["value", *PARTS, *WEIGHTS], float))
 
 
-def expected(cells: Mapping[str, Comparison]) -> dict[str, Any]:
+def _expected(cells: Mapping[str, Comparison]) -> dict[str, Any]:
     """Return the values of one identity from its comparisons."""
     inside, outside = cells["subgroup_auc"], cells["background_auc"]
     size = min(inside.first + inside.second, outside.first + outside.second)

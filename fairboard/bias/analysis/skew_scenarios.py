@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairboard.bias.analysis.data import Data, count
-from fairboard.bias.analysis.pinned_auc import expected
+from fairboard.bias.analysis.data import Data
+from fairboard.bias.analysis.pinned_auc import pinned_auc
+from fairboard.bias.analysis.table import metric_table
 from fairboard.bias.prepared import FloatArray, as_vector
 from fairboard.bias.subgroups import BIAS_AUCS
 
@@ -175,10 +176,6 @@ def _values(data: Data, models: Mapping[str, FloatArray]) -> pd.DataFrame:
     """Return the pinned AUC and the bias AUCs of each identity, by model."""
     tables = {}
     for model, predictions in models.items():
-        lines = {
-            name: [expected(cells).get("value"), *(cells[cell].auc for cell in BIAS_AUCS)]
-            for name, cells in count(data, predictions).items()
-        }
-        columns = ["pinned_auc", *BIAS_AUCS]
-        tables[model] = pd.DataFrame.from_dict(lines, orient="index", columns=columns, dtype=float)
-    return pd.concat(tables, axis=1).rename_axis("identity")
+        pinned, table = pinned_auc(data, predictions), metric_table(data, predictions)
+        tables[model] = table[list(BIAS_AUCS)].assign(pinned_auc=pinned["value"])[["pinned_auc", *BIAS_AUCS]]
+    return pd.concat(tables, axis=1)
