@@ -275,14 +275,14 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         if not self.password_login and not (self.providers() and self.rescue_administrator):
-            raise ValueError("password_login=false requires oidc_providers and rescue_administrator")
+            raise ValueError(f"{PREFIX}PASSWORD_LOGIN=false requires a provider and a rescue administrator")
         if (self.admin_name is None) != (self.admin_password is None):
-            raise ValueError("admin_name and admin_password must be set together")
+            raise ValueError(f"{PREFIX}ADMIN_NAME and {PREFIX}ADMIN_PASSWORD must be set together")
         if self.smtp_host is not None:
             if self.base_url is None:
-                raise ValueError("smtp_host requires base_url for the links in e-mails")
+                raise ValueError(f"{PREFIX}SMTP_HOST requires {PREFIX}BASE_URL for the links in e-mails")
             if (self.smtp_user is None) != (self.smtp_password is None):
-                raise ValueError("smtp_user and smtp_password must be set together")
+                raise ValueError(f"{PREFIX}SMTP_USER and {PREFIX}SMTP_PASSWORD must be set together")
             self.sender()
         return self
 
@@ -336,7 +336,7 @@ class Settings(BaseSettings):
         """Return the sender address of e-mails; raise ValueError if there is none."""
         match = SENDER.fullmatch(self.smtp_sender or "")
         if match is None:
-            raise ValueError("smtp_sender must be an address such as Fairboard <board@example.org>")
+            raise ValueError(f"{PREFIX}SMTP_SENDER must be an address such as Board <board@example.org>")
         name, address, bare = match.groups()
         return Address(display_name=(name or "").strip(' "'), addr_spec=address or bare)
 

@@ -56,7 +56,7 @@ def test_an_invalid_text_is_rejected(text, problem):
 
 
 def test_password_login_can_be_turned_off_only_if_someone_can_log_in():
-    with pytest.raises(ValidationError, match="requires oidc_providers and rescue_administrator"):
+    with pytest.raises(ValidationError, match="requires a provider and a rescue administrator"):
         Settings(password_login=False, oidc_providers=SecretStr(CAMPUS))
     assert not Settings(
         password_login=False, oidc_providers=SecretStr(CAMPUS), rescue_administrator="root"

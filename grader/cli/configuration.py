@@ -62,26 +62,15 @@ def load_settings(**overrides: Any) -> Settings:
     """Return the settings with `overrides`; raise ClickException with all invalid variables."""
     try:
         settings = load(**overrides)
-    except UnusableVariables as error:
-        raise _unusable([str(error)]) from error
-    except ValidationError as error:
-        raise _unusable([_sentence(problem) for problem in error.errors(include_url=False)]) from error
+    except (UnusableVariables, ValidationError) as error:
+        details = error.errors(include_url=False) if isinstance(error, ValidationError) else ()
+        problems = [_sentence(each) for each in details] or [str(error)]
+        lines = ["These settings are invalid:", *problems, "docs/operations.md lists all settings."]
+        raise click.ClickException("\n".join(lines)) from error
     logs.configure("command", log_format=settings.log_format, level="warning")
     return settings
 
 
 def _sentence(problem: "ErrorDetails") -> str:
     message = problem["msg"].removeprefix("Value error, ").replace("items after validation", "characters")
-    if problem["loc"]:
-        return f"{_variable('_'.join(map(str, problem['loc'])))}: {message}."
-    return re.sub(r"\w+", lambda word: _variable(word[0]), message) + "."
-
-
-def _variable(setting: str) -> str:
-    return PREFIX + setting.upper() if setting in Settings.model_fields else setting
-
-
-def _unusable(problems: list[str]) -> click.ClickException:
-    return click.ClickException(
-        "\n".join(["These settings are invalid:", *problems, "docs/operations.md lists all settings."])
-    )
+    return "".join(f"{PREFIX}{str(name).upper()}: " for name in problem["loc"]) + f"{message}."
