@@ -114,11 +114,7 @@ def migrate(without_backup: bool, for_serve: bool) -> None:
             created = administrators.create_from_settings(session, settings=settings, now=now)
             token = administrators.create_setup_link(session, now=now) if for_serve else None
     if not for_serve:
-        click.echo(
-            f"The database schema is at {after}."
-            if before == after
-            else f"Upgraded the database schema from {before or 'no tables'} to {after}."
-        )
+        click.echo(f"The database schema is at {after}.")
     if created:
         click.echo(f"Created the administrator {created.name}.")
     if token:

@@ -166,7 +166,7 @@ def test_migrate_creates_private_tables_and_the_administrator_from_the_settings_
         first, second = run("migrate"), run("migrate")
     finally:
         os.umask(mask)
-    assert first.stdout.startswith("Upgraded the database schema from no tables to ")
+    assert first.stdout.startswith("The database schema is at ")
     assert first.stdout.endswith("Created the administrator ada.\n")
     assert second.stdout.startswith("The database schema is at ") and "administrator" not in second.stdout
     shown = run("settings").stdout

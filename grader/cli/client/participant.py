@@ -18,7 +18,6 @@ from grader.client.records import ApiRecord, Json, Submission
 from grader.text import listed
 
 FAILED = 1
-ROWS = 50
 SUBMISSION = click.argument("submission_id", metavar="ID", type=click.IntRange(1))
 
 
@@ -185,7 +184,7 @@ def _selection(selection: Json | None) -> list[str]:
 @click.option(
     "--rows",
     type=click.IntRange(1, 10**6),
-    default=ROWS,
+    default=50,
     show_default=True,
     help="The number of rows to show.",
 )

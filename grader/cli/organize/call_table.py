@@ -133,14 +133,11 @@ def changed(answer: Any) -> list[str]:
 
 
 def _data_files(answer: Any) -> list[str]:
-    return [
-        line
-        for file in answer["files"]
-        for line in (
-            f"{file['name']}: {file['state']}.",
-            *(f"- {sentence}." for sentence in [*file["discloses"], *file["unopened"]]),
-        )
-    ]
+    lines = list[str]()
+    for file in answer["files"]:
+        sentences = [*file["discloses"], *file["unopened"]]
+        lines += [f"{file['name']}: {file['state']}.", *(f"- {each}." for each in sentences)]
+    return lines
 
 
 def _role_option(**options: Any) -> Callable[[Any], Any]:

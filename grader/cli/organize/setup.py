@@ -83,8 +83,7 @@ def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[di
     answer, certain = desk.call("PATCH", "settings", read.changes), client.organize(desk.slug, confirm=True)
     lines = changed(answer)
     if read.metric_file:
-        fields = {name: str(value) for name, value in read.python.items() if name != "arguments"}
-        fields["arguments"] = json.dumps(read.python.get("arguments", {}))
+        fields = {**read.python, "arguments": json.dumps(read.python.get("arguments", {}))}
         files = {"file": read.metric_file} | ({"sample": read.sample} if read.sample else {})
         desk.call("POST", "metric-file", fields | {name: folder / path for name, path in files.items()})
         lines.append(f"{read.metric_file} is the metric.")

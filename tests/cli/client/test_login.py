@@ -23,7 +23,7 @@ def test_a_login_prompts_for_a_hidden_token_and_stores_it_in_a_private_file(
     assert run("logout").stdout == "Logged out.\n"
     away = run("team")
     assert (list(config_folder.iterdir()), away.exit_code) == ([], 1)
-    assert "Run `fairboard login`" in away.stderr
+    assert "Run `fairboard login SITE`" in away.stderr
 
 
 def test_an_invalid_token_is_not_stored(run, live_site, config_folder):
