@@ -1,8 +1,6 @@
 """Setup check of a Python metric: whether it works and is reproducible."""
 
-import re
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +18,11 @@ from grader.metrics.python_metric import (
     PythonSettings,
     made_up_truth,
     package_versions,
+    term_names,
 )
 from grader.metrics.python_table import PythonTable, settings_of
-from grader.sandbox import CallStatus, SandboxClient, layers
+from grader.sandbox import CallOutcome, CallStatus, SandboxClient, layers
 
-MOST_TERMS = 20
-_TERM = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _TOLERANCE = 1e-9
 
 
@@ -187,18 +184,14 @@ def check_metric(
     rows = np.arange(len(truth[metric.settings.id]))
     truth, sample = metric.prepare(truth, rows).data, metric.encode(sample)
     check = MetricCheck(metric, other, truth)
-    request = metric.request(metric.prepare(truth, rows), sample)
-    outcome = metric.call(replace(request, terms=("score",), describes=True))
-    status, log, names = outcome.status, outcome.log, tuple(outcome.log.split("\n"))
-    if status is CallStatus.OK and not (len(names) <= MOST_TERMS and all(map(_TERM.fullmatch, names))):
-        status = CallStatus.WRONG_RESULT
-        log = f"The function may return up to {MOST_TERMS} values with names such as f1_macro: "
-        log += ", ".join(names)
-    if status is not CallStatus.OK:
-        check.problems.append(f"With the sample submission, the metric {REASONS[status]}.\n{log}")
+    try:
+        check.metric, outcome = described(metric, truth, sample)
+    except MetricFailed as failed:
+        check.problems.append(
+            f"With the sample submission, the metric {REASONS[failed.status]}.\n{failed.log}"
+        )
         check.checks_files = False
         return check
-    check.metric = replace(metric, settings=replace(metric.settings, terms=names))
     check.seconds, check.memory_bytes = outcome.seconds, outcome.memory_bytes
     check.measure(sample, metric.prepare(made_up_truth(truth, public, id_column=metric.settings.id), rows))
     limit = metric.settings.limits.seconds
@@ -208,6 +201,22 @@ def check_metric(
             f"together must take less than {limit:g} s."
         )
     return check
+
+
+def described(metric: PythonMetric, truth: Columns, sample: Columns) -> tuple[PythonMetric, CallOutcome]:
+    """Score a sample submission; return the metric with its terms.
+
+    Raises
+    ------
+    MetricFailed
+        If the function fails.
+    """
+    rows = np.arange(len(truth[metric.settings.id]))
+    request = metric.request(metric.prepare(truth, rows), metric.encode(sample))
+    outcome = metric.call(replace(request, terms=("score",), describes=True))
+    if outcome.status is not CallStatus.OK:
+        raise MetricFailed(outcome)
+    return replace(metric, settings=replace(metric.settings, terms=term_names(outcome))), outcome
 
 
 def check_files(
@@ -233,8 +242,10 @@ def check_files(
     columns = predicted.at(list(map(str, ids[rows].tolist())))
     public = np.arange(rows.size) if usage is None else np.flatnonzero(usage[rows] == USAGE_CODES["public"])
     truth = {name: values[rows] for name, values in true.columns.items()} | {settings.id: ids[rows]}
-    with ExitStack() as stack:
-        first, second = sandboxes or [
-            stack.enter_context(closing(SandboxClient(hash_seed=seed))) for seed in (0, 1)
-        ]
+    first, second = sandboxes or (SandboxClient(), SandboxClient(hash_seed=1))
+    try:
         return check_metric(PythonMetric(source, settings, first), second, truth, columns, public)
+    finally:
+        if sandboxes is None:
+            first.close()
+            second.close()

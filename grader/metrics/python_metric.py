@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -33,9 +34,11 @@ from grader.sandbox import CallLimits, CallOutcome, CallStatus, SandboxClient, S
 
 MOST_SOURCE_BYTES = 100_000
 MOST_MESSAGE_CHARACTERS = 280
+MOST_TERMS = 20
 _LARGEST_WHOLE = 2.0**53
 _PACKAGES = {"numpy": "numpy", "pandas": "pandas", "scipy": "scipy", "scikit-learn": "sklearn"}
 _ALPHABETS = (("0", "9"), ("A", "Z"), ("a", "z"), ("\x80", "\U0010ffff"))  # ranges that made-up texts replace
+_TERM = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 REASONS: Mapping[CallStatus, str] = {
     CallStatus.MESSAGE: "rejects the file",
@@ -288,6 +291,15 @@ class PythonMetric:
             ):
                 typed[name] = values.astype(np.int64)
         return typed
+
+
+def term_names(outcome: CallOutcome) -> tuple[str, ...]:
+    """Return the names in the reply to a request that describes; raise MetricFailed."""
+    names = tuple(outcome.log.split("\n"))
+    if len(names) <= MOST_TERMS and all(map(_TERM.fullmatch, names)):
+        return names
+    log = f"The function may return up to {MOST_TERMS} values with names such as f1_macro: {', '.join(names)}"
+    raise MetricFailed(replace(outcome, status=CallStatus.WRONG_RESULT, log=log))
 
 
 @cache
