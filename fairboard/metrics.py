@@ -1,6 +1,6 @@
 """All metrics by name with those over several columns, and a function that scores predictions."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from types import MappingProxyType
@@ -169,11 +169,12 @@ def score(
         named = {each: _group_names(values) for each, values in group_columns.items()}
         about = metric(name, Options(columns, classes=("0", "1"))).describe()
         kind = about.truth[0].kind
-        if classes is None and kind is not ColumnKind.NUMBER:
+        if not classes and kind is not ColumnKind.NUMBER:
             classes = classes_of({each for row in _lists(y_true, kind) for each in row})
             if about.orders_classes and values_of(classes) is None:
                 raise ValueError("The classes are texts, so list them in `classes` in their order.")
-        scored = metric(name, Options(columns, tuple(classes or ()), positive, cutoff))
+        classes = tuple(dict.fromkeys(classes or ()))
+        scored = metric(name, Options(columns, classes, positive, cutoff))
         scored = GroupedMetric(scored, GroupRules(tuple(named))) if named else scored
     about = scored.describe()
     expected = about.truth[:1] if name == BiasMetric.name else about.truth
@@ -226,8 +227,10 @@ def classes_of(names: Collection[str]) -> list[str]:
 
 
 def _lists(values: Any, kind: ColumnKind) -> list[list[str]]:
-    """Return the classes of each row as texts; raise ValueError if the only class of a row is missing."""
+    """Return the classes of each row as texts; raise ValueError if a row has no class or no list of them."""
     if kind is ColumnKind.CLASSES:
+        if any(isinstance(row, str) or not isinstance(row, Iterable) for row in values):
+            raise ValueError("Each row must be a list of classes.")
         return [[str(each) for each in row] for row in values]
     objects = as_objects(values)
     if None in objects:

@@ -46,6 +46,7 @@ def test_groups_and_identities_have_values():
         (("accuracy", ["ham", "spam"], ["ham", "eggs"]), ValueError),
         (("accuracy", ["ham", None], ["ham", "None"]), ValueError),
         (("accuracy", ["ham", pd.NA], ["ham", "<NA>"]), ValueError),
+        (("map_at_k", ["ab"], ["ab"]), ValueError),
         (("mean_rmse", {"a": [1]}, {"b": [1]}), ValueError),
         (("roc_auc", [1, 1], [0.5, 0.6]), UnsuitableTruth),
         (("multi_class_log_loss", ["a", "b"], {"a": [0, 1], "b": [0, 1]}), UnsuitablePredictions),

@@ -48,6 +48,12 @@ def test_zero_equality_gap_at_every_threshold_implies_zero_aeg(subgroup, times):
     assert aeg(curve) == 0
 
 
+def test_zero_aeg_implies_that_the_curve_meets_the_diagonal_between_its_ends():
+    curves = [curve_of(*np.random.default_rng(seed).integers(0, 4, (2, 3))) for seed in range(200)]
+    balanced = [curve["equality_gap"][:-1] for curve in curves if aeg(curve) == 0]
+    assert balanced and all(gaps.empty or gaps.min() <= 0 <= gaps.max() for gaps in balanced)
+
+
 def test_the_widest_gap_of_either_class_has_the_same_sign():
     for each in ("positive", "negative"):
         curve = curve_of([0.9, 0.8, 0.3, 0.1], [0.7, 0.2], each)

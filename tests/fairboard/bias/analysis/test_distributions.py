@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairboard.bias.analysis import Data
-from fairboard.bias.analysis.distributions import (
-    even_edges,
-    score_histograms,
-    score_moments,
-)
+from fairboard.bias.analysis.distributions import even_edges, score_histograms, score_moments
 from tests.fixtures.examples import examples
 
 SETS = ("background_negative", "background_positive", "subgroup_negative", "subgroup_positive")
