@@ -15,13 +15,12 @@ from fairboard.interface import Description, Metric, Options
 from grader.files.submission.columns import ID, PREDICTION, SubmissionColumns
 from grader.metrics import registry
 from grader.models import Competition, ScoringVersion
-from grader.scored_files import columns_of, with_some_classes
+from grader.scored_files import MOST_CLASSES, columns_of, with_some_classes
 from grader.services.site.stored_json import StoredJson, StoredNames
 from grader.text import is_storable, listed
 
 MIN_CLASS_ROWS = LEAST_ROWS
 MAX_CUTOFF = 1000
-MAX_CLASSES = 5_000
 
 
 def _storable(text: str) -> str:
@@ -34,7 +33,7 @@ Name = Annotated[str, Field(max_length=255), AfterValidator(_storable)]
 # A repeated name counts once.
 Names = Annotated[
     tuple[Name, ...],
-    Field(strict=False, max_length=MAX_CLASSES),
+    Field(strict=False, max_length=MOST_CLASSES),
     AfterValidator(lambda names: tuple(dict.fromkeys(names))),
 ]
 

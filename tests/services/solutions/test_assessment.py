@@ -118,6 +118,12 @@ def test_a_competition_scores_as_the_command_line_does(name, tmp_path):
     encode(metric, read_submission(sample, truth.row_ids, wanted=wanted), truth.row_ids)
 
 
+def test_a_solution_with_thousands_of_classes_can_be_stored():
+    lines = [f"{row},c{row},Public\n{row + 6000},c{row},Private" for row in range(6000)]
+    rules = assess("map_at_k", "\n".join(["id,target,Usage", *lines]).encode(), metric_of("map_at_k")).rules
+    assert Rules.from_dict({"metric": rules.as_settings()}) == rules
+
+
 def test_a_reported_metric_that_is_undefined_in_a_split_is_a_problem_of_the_solution():
     metric = metric_of("mae", reported=("r2", "rmse"))
     for spread, problems in ((1, ()), (0, ("In the private split: R² (reported): The target is",))):
