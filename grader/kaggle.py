@@ -24,8 +24,6 @@ USAGE = "Usage"
 class ParticipantVisibleError(ParticipantError):
     """An error in the submission; participants may see its message."""
 
-    public_name = "participant_visible"
-
 
 def score(
     solution: pd.DataFrame,
@@ -84,6 +82,8 @@ def score(
     >>> score(solution, submission, "id")
     1.0
     """
+    if prediction == row_id_column_name:
+        raise ValueError("The column of the ids cannot be the column of the predictions.")
     booleans = dict.fromkeys(solution.select_dtypes(["bool", "boolean"]), "Int8")
     data = _csv(solution.drop(columns=USAGE, errors="ignore").astype(booleans))
     if identities is None:

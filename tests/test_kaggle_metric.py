@@ -121,6 +121,11 @@ def test_error_in_the_solution_is_not_shown_to_the_participant(solution, submiss
         score(spoil(solution), submission, "id")
 
 
+def test_ids_are_not_accepted_as_predictions(solution, submission):
+    with pytest.raises(ValueError, match="ids cannot be"):
+        score(solution, submission, "id", prediction="id")
+
+
 def test_only_the_named_identities_are_read(solution, submission):
     more = solution.assign(text="words", length=7)
     named = {"identities": ["cat", "black dog"]}
