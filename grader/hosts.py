@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 PORTS = {"http": 80, "https": 443}
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
-_EXAMPLE = "https://fairboard.example.org"
 
 
 def ascii_name(host: str) -> str:
@@ -42,15 +41,13 @@ def origin(url: str) -> str:
 
     Raises ValueError for other URLs.
     """
-    try:
+    with suppress(ValueError):
         parts = urlsplit(url.strip())
         host, port = ascii_host(parts.hostname or ""), parts.port
-    except ValueError:
-        parts, host, port = urlsplit(""), "", None
-    is_more = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
-    if parts.scheme not in PORTS or "%" in host or is_more:
-        raise ValueError(f"expected an address without user name and path, such as {_EXAMPLE}")
-    return f"{parts.scheme}://{host}" + ("" if port in (None, PORTS[parts.scheme]) else f":{port}")
+        is_more = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
+        if parts.scheme in PORTS and "%" not in host and not is_more:
+            return f"{parts.scheme}://{host}" + ("" if port in (None, PORTS[parts.scheme]) else f":{port}")
+    raise ValueError("expected an address without user name and path, such as https://fairboard.example.org")
 
 
 def client_address(peer: str, forwarded_for: str, *, proxies: int) -> str:
