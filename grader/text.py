@@ -17,16 +17,13 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Bidirectional embeddings, overrides and isolates can reorder the surrounding text on a page.
 _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 LONGEST_QUOTE = 48
-_MARKUP = re.compile(r"[\\`*\[\]<|]")
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _PLAIN_WORD = re.compile(rf"[A-Za-z0-9_.-]{{1,{LONGEST_QUOTE}}}")
 _NUMBER = re.compile(r"[+-]?[\d,.]+|")
 # Characters that spreadsheets interpret as the start of a formula, including full-width forms, and whitespace
 # that they skip before a formula.
 FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?", re.ASCII)
-# Matches a scheme or host before ":/", or user@host before a colon. A single letter before ":/" is a Windows
-# drive.
-_ELSEWHERE = re.compile(r"(\w[\w.+-]+|\[[\da-fA-F:.]+\]):/|[\w.+-]+@[\w.:\[\]-]+:")
 
 
 def not_installed(package: str, user: str, extra: str) -> str:
@@ -75,18 +72,13 @@ def quoted(value: str | bytes) -> str:
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
     if len(text) > LONGEST_QUOTE:
         text = text[: LONGEST_QUOTE - 1] + "…"
-    visible = "".join(char if char.isprintable() else _escape(char) for char in text)
-    return f"'{visible}'"
+    visible = [char if char.isprintable() else _ESCAPES.get(char, f"<U+{ord(char):04X}>") for char in text]
+    return f"'{''.join(visible)}'"
 
 
-def named(row_id: str | bytes) -> str:
+def named(row_id: str) -> str:
     """Format an id for use in a sentence: quoted, unless it is one plain word."""
-    text = row_id.decode("utf-8", "backslashreplace") if isinstance(row_id, bytes) else row_id
-    return text if _PLAIN_WORD.fullmatch(text) else quoted(text)
-
-
-def _escape(char: str) -> str:
-    return {"\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(char, f"<U+{ord(char):04X}>")
+    return row_id if _PLAIN_WORD.fullmatch(row_id) else quoted(row_id)
 
 
 def character(char: str) -> str:
@@ -95,14 +87,9 @@ def character(char: str) -> str:
     return f"U+{ord(char):04X}" + (f" ({name})" if name else "")
 
 
-def plural(noun: str, count: int) -> str:
-    """Return the singular or plural form of a noun for a count."""
-    return noun if count == 1 else noun + "s"
-
-
 def counted(count: int, noun: str, *, at_least: bool = False) -> str:
     """Format a count with its noun, such as ``1 row`` or ``at least 97,320 rows``."""
-    return f"{'at least ' if at_least else ''}{count:,} {plural(noun, count)}"
+    return f"{'at least ' if at_least else ''}{count:,} {noun}{'s' if count != 1 else ''}"
 
 
 def listed(names: Sequence[str], *, most: int = 5, total: int | None = None) -> str:
@@ -125,12 +112,6 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
         align = str.rjust if all(map(_NUMBER.fullmatch, cells)) else str.ljust
         columns.append([align(cell, width) for cell in (heading, *cells)])
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-
-
-def markdown_table(lines: Sequence[Sequence[str]]) -> str:
-    """Return lines of literal text, of which the first contains the headings, as a Markdown table."""
-    heading, *body = ([_MARKUP.sub(r"\\\g<0>", " ".join(cell.split())) for cell in line] for line in lines)
-    return "".join(f"| {' | '.join(row)} |\n" for row in (heading, ["---"] * len(heading), *body))
 
 
 def megabytes(size: int) -> str:
@@ -176,9 +157,9 @@ def utc(time: datetime) -> datetime:
 def require_local(path: str) -> None:
     """Raise ValueError for a path that is a URL, also one that was normalized, or refers to another machine.
 
-    A local path with such a name can be written as ``./s3:/bucket``.
+    A local path with a colon in its first part can be written as ``./s3:/bucket``.
     """
-    if _ELSEWHERE.match(path.strip()):
+    if ":" in path.strip().partition("/")[0]:
         raise ValueError(f"{path!r} is a URL or a remote address, not a path such as /srv/fairboard")
 
 

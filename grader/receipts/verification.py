@@ -21,7 +21,7 @@ from grader.files.solution.columns import SPLITS
 from grader.metrics import registry
 from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receipt, SplitReceipt, shown
 from grader.receipts.recount import RecountSettings, Row, count, score
-from grader.scored_files import columns_of, read_for_settings, read_truth
+from grader.scored_files import columns_of, read_encoded, read_truth
 
 METRIC_CODE_VERSION = "1"
 _LEEWAY = 1e-12
@@ -204,7 +204,7 @@ def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[
     truth = read_truth(data, settings["name"], options, target=target, groups=settings["groups"])
     if truth.usage is None:
         raise _unsuitable("The solution has no column Usage.")
-    predicted = metric.encode(read_for_settings(submission, truth.row_ids, settings).columns)
+    _, predicted = read_encoded(submission, truth.row_ids, metric, columns_of(settings))
     is_exact = about.exactness is Exactness.COUNTS
     decimals = DECIMALS if receipt.decimals is None else receipt.decimals
     for name, split in receipt.splits.items():

@@ -14,13 +14,13 @@ import numpy as np
 from fairboard.interface import Columns, Metric, RowArray
 from fairboard.measured import Measured, measuring
 from grader import counters
-from grader.files import FileProblem, FileRejected, RowIds, read_submission
+from grader.files import FileProblem, FileRejected, RowIds
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
 from grader.sandbox import SandboxClient
-from grader.scored_files import columns_of, encode, with_remarks
+from grader.scored_files import columns_of, read_encoded
 from grader.services.site.leased_rows import Failure, Rejection
 from grader.services.solutions import python_solution
 from grader.services.solutions.truth import Truth
@@ -125,10 +125,13 @@ def encoded_file(
     key, encoding = (sha256, solution.row_ids_sha256), solution.metric.encoding
     if cache and (kept := cache.get(*key, encoding)) and set(kept.other_labels) <= set(other_labels):
         return kept
-    data, row_ids = storage.read(sha256), solution.row_ids
-    read = read_submission(data, row_ids, other_labels=other_labels, wanted=solution.submission)
-    encoded = encode(solution.metric, read, row_ids)
-    read = with_remarks(read, solution.metric)
+    read, encoded = read_encoded(
+        storage.read(sha256),
+        solution.row_ids,
+        solution.metric,
+        solution.submission,
+        other_labels=other_labels,
+    )
     file = EncodedFile(encoded, [note.as_dict() for note in read.notes], read.other_labels)
     if cache and isinstance(encoded, np.ndarray):
         cache.put(*key, file, encoding)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from grader.files import FileRejected, RowIds
-from grader.scored_files import read_for_settings
+from grader.metrics.registry import of_settings
+from grader.scored_files import columns_of, read_encoded
 from grader.worker import isolated
 from grader.worker.isolated import Busy, CallDied, OpenFile
 
@@ -50,10 +51,11 @@ def _check(
 ) -> CheckerResult | None:
     ids = RowIds(row_ids.read())
     try:
-        notes = read_for_settings(upload, ids, metric_settings, other_labels).notes
+        metric, wanted = of_settings(metric_settings), columns_of(metric_settings)
+        file, _ = read_encoded(upload, ids, metric, wanted, other_labels=other_labels)
     except FileRejected as rejected:
         return CheckerResult([problem.as_dict() for problem in rejected.problems], [])
     except Exception:
         logger.exception("A file could not be checked.")
         return None
-    return CheckerResult([], [note.as_dict() for note in notes])
+    return CheckerResult([], [note.as_dict() for note in file.notes])

@@ -104,13 +104,13 @@ def test_the_output_names_the_metric_and_its_columns(score):
         ("-1", "--metric rmsle --label price", "'-1' is out of range; expected a number from 0 to"),
         ("x", "--metric f1 --label kind", "F1 needs exactly two classes"),
         ("d", "--metric accuracy --label kind", "expected a class of the competition"),
-        ("a", "--metric accuracy --label kind --classes a,b", "The target 'kind' contains 'c',"),
+        ("a", "--metric accuracy --label kind --classes a,b", "The target 'kind' contains 'c';"),
         ("1", "--metric rmse --label price --power 2", "--power: only for the metric bias"),
         ("1", "--metric mean_rmse", "The metric needs the names of its columns."),
         ("1", "--metric rmse --label price --columns a", "rmse has one column"),
         ("1", "--metric rmse --label price --reported f1", "f1 cannot be reported next to rmse."),
-        ("1", "--metric rmse --label price --weight 0.5", "needs at least one group in the score"),
-        ("1", "--metric rmse --label price --weight nan", "between 0 and 1, not nan"),
+        ("1", "--metric rmse --label price --weight 0.5", "A weight other than 1 needs columns of groups"),
+        ("1", "--metric rmse --label price --groups region --weight nan", "between 0 and 1, not nan"),
         ("1", "--groups region", "--groups: specify a --metric other than bias"),
     ],
 )
@@ -173,4 +173,4 @@ def test_a_solution_of_one_class_is_rejected(run, tmp_path):
     (tmp_path / "truth").write_text("id,target\n1,a\n2,a\n")
     (tmp_path / "file").write_text("id,prediction\n1,a\n2,a\n")
     result = run("score", str(tmp_path / "truth"), str(tmp_path / "file"), "--metric", "mcc")
-    assert result.exit_code == 2 and "The solution is rejected" in result.output
+    assert result.exit_code == 1 and "The metric needs at least two classes." in result.output

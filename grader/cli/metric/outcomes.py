@@ -8,16 +8,14 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from fairboard import METRIC_CODE_VERSION, bias_report
 from fairboard.bias.subgroups import CELLS
 from fairboard.groups import PreparedGroups
-from fairboard.interface import Metric, Options
+from fairboard.interface import Options
 from grader.cli.parameters import metric_settings
 from grader.files import (
     ColumnRole,
-    ColumnRoles,
     Note,
     Solution,
     guess_columns,
@@ -25,18 +23,17 @@ from grader.files import (
     read_submission,
     with_named,
 )
-from grader.files.submission.columns import ID, ONE_NUMBER, PREDICTION, SubmissionColumns
+from grader.files.submission.columns import ID, ONE_NUMBER, SubmissionColumns
+from grader.metrics.registry import REPORTED, TAG, of_settings
 from grader.scored_files import (
-    encode,
-    metric_for,
-    predicted_columns,
+    columns_of,
     prepared,
+    read_encoded,
     read_truth,
+    scored_groups,
     splits_of,
-    with_classes,
-    with_remarks,
 )
-from grader.text import aligned, csv_lines, markdown_table
+from grader.text import aligned, csv_lines
 
 _COLUMNS = ("split", "identity", "in_score", "rows", "positives", "score", "overall_auc", *CELLS)
 
@@ -71,7 +68,7 @@ def bias_outcome(chosen: SimpleNamespace, solution: Path, submission: Path | Non
     else:
         read = read_solution(solution, predictions=(chosen.prediction,), **columns)
         scores = read.predictions[chosen.prediction]
-    splits = _splits(read)
+    splits = splits_of(read)
     in_score = [
         name
         for name, values in read.identities.items()
@@ -111,13 +108,6 @@ def _columns_line(solution: Solution) -> str:
     return "; ".join(f"{role}: {', '.join(names)}" for role, names in columns.items() if names)
 
 
-def _splits(solution: Solution) -> dict[str, NDArray[np.intp]]:
-    splits = splits_of(solution)
-    if not splits:
-        raise click.ClickException("The solution has no Public or Private rows.")
-    return splits
-
-
 def _skipped(splits: Mapping[str, Any]) -> Iterator[Note]:
     """Yield a note on each group in which the metric is undefined."""
     for split, either in splits.items():
@@ -128,43 +118,42 @@ def _skipped(splits: Mapping[str, Any]) -> Iterator[Note]:
                 yield Note.of("group_skipped", split=split, column=column, value=value, reasons=why)
 
 
-def _metric_and_truth(chosen: SimpleNamespace, solution: Path, options: Options) -> tuple[Metric, Solution]:
-    """Read a solution by the roles of its columns; return it with the chosen metric; raise UsageError."""
-    guessed = {each.name: each.role for each in guess_columns(solution) if each.name}
-    roles, slices = ColumnRoles(with_named(guessed, chosen.roles)), ColumnRoles(chosen.roles)
-    groups = tuple(dict.fromkeys((*(chosen.groups or ()), *slices.having(ColumnRole.SLICE))))
-    try:
-        truth = read_truth(
-            solution,
-            chosen.metric,
-            options,
-            target=chosen.label or roles.label or None,
-            groups=groups,
-            usage=roles.having(ColumnRole.USAGE),
-            row_id=roles.id,
-        )
-        metric = metric_for(
-            chosen.metric,
-            options,
-            truth,
-            groups=groups,
-            weight=chosen.weight,
-            reported=chosen.reported or (),
-        )
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    return metric, truth
+def _settings_and_truth(chosen: SimpleNamespace, solution: Path) -> tuple[dict[str, Any], Solution]:
+    """Read a solution by the roles of its columns; return it with the settings of the metric."""
+    options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
+    roles = with_named({each.name: each.role for each in guess_columns(solution) if each.name}, chosen.roles)
+    label, row_id, usage = (
+        [name for name, role in roles.items() if role is wanted]
+        for wanted in (ColumnRole.LABEL, ColumnRole.ID, ColumnRole.USAGE)
+    )
+    slices = [name for name, role in chosen.roles.items() if role is ColumnRole.SLICE]
+    groups = tuple(dict.fromkeys((*(chosen.groups or ()), *slices)))
+    truth = read_truth(
+        solution,
+        chosen.metric,
+        options,
+        target=chosen.label or next(iter(label), None),
+        groups=groups,
+        usage=usage,
+        row_id=next(iter(row_id), None),
+    )
+    settings = {TAG: chosen.metric, **asdict(options), "classes": truth.classes, "groups": groups}
+    settings |= {"weight": chosen.weight, REPORTED: chosen.reported or ()}
+    settings |= {"id": truth.roles.id or ID, "prediction": truth.names[0]}
+    return settings | {"scored_groups": scored_groups(settings, truth)}, truth
 
 
 def metric_outcome(chosen: SimpleNamespace, solution: Path, submission: Path) -> Outcome:
-    """Score a submission with a metric other than the bias metric."""
-    options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
-    metric, truth = _metric_and_truth(chosen, solution, options)
-    about, names = metric.describe(), (truth.roles.id or ID, PREDICTION)
-    wanted = predicted_columns(about, with_classes(options, truth), names, aliases=truth.names)
-    splits, data = _splits(truth), prepared(metric, truth)
-    file = read_submission(submission, truth.row_ids, wanted=wanted)
-    encoded, notes = encode(metric, file, truth.row_ids), [*_skipped(data), *with_remarks(file, metric).notes]
+    """Score a submission with a metric other than the bias metric; raise UsageError."""
+    try:
+        settings, truth = _settings_and_truth(chosen, solution)
+        metric, wanted = of_settings(settings), columns_of(settings)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    about = metric.describe()
+    splits, data = splits_of(truth), prepared(metric, truth)
+    file, encoded = read_encoded(submission, truth.row_ids, metric, wanted)
+    notes = [*_skipped(data), *file.notes]
     table: list[list[Any]] = [["split", "column", "group", "value of", "rows", "value"]]
     answer = dict[str, Any]()
     for split, rows in splits.items():
@@ -209,5 +198,4 @@ def _rounded(value: object) -> str:
 FORMATS: Mapping[str, Callable[[Outcome], str]] = {
     "table": lambda outcome: outcome.text,
     "csv": lambda outcome: csv_lines(outcome.table, line_end="\n"),
-    "markdown": lambda outcome: markdown_table([[*map(_rounded, line)] for line in outcome.table]),
 }

@@ -133,7 +133,7 @@ class RowReader:
                 fault_of_id(name, are_integers=self._row_ids.are_integers),
                 number,
                 name,
-                name=named(name),
+                name=named(name.decode()),
                 character=partial(invisible_in, name.decode()),
                 hint=partial(hint_on_id, name, self._index),
             )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from grader.files.reading.problems import FileProblem, FileRejected, Findings, Note, foreign
 from grader.files.reading.text import INDEX_NAMES, Text, invalid_utf8, is_above_header, split_fields
 from grader.files.submission.columns import ONE_NUMBER, SubmissionColumns
-from grader.text import listed, plural, quoted
+from grader.text import listed, quoted
 
 _LONGEST_HEADER = 1 << 14
 OTHER_DELIMITERS = (b";", b"\t", b"|")
@@ -74,7 +74,7 @@ def _wrong_header(
     extra = [name for name in dict.fromkeys(names) if name not in wanted.names and name not in others]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     faults = "; ".join(
-        f"{kind} {plural('column', len(columns))} {listed([quoted(name) for name in columns])}"
+        f"{kind} column{'s' if len(columns) > 1 else ''} {listed([quoted(name) for name in columns])}"
         for kind, columns in (("missing", missing), ("unexpected", extra), ("repeated", repeated))
         if columns
     )

@@ -24,7 +24,7 @@ from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.metrics.python_metric import PythonSettings
 from grader.metrics.python_table import PythonTable, settings_of
 from grader.models import ScoringVersion
-from grader.scored_files import predicted_columns, read_truth, with_classes
+from grader.scored_files import predicted_columns, read_truth
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric, Rules
 from grader.services.solutions import groups, python_solution
 from grader.services.solutions import report as solution_report
@@ -191,7 +191,9 @@ def assess(
             raise UnusableSolution(problems)
         if usage is None:
             usage, split_by = live.truth.usage[positions], "live solution"
-    options = with_classes(metric.blank_options, solution)
+    options = metric.blank_options
+    if solution.classes:
+        options = replace(options, classes=solution.classes)
     columns = predicted_columns(metric.describe(), options)
     if live is None:
         known = {} if metric.is_python or metric.takes_identities else {"classes": solution.classes}
