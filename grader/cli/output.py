@@ -76,7 +76,7 @@ def _cell(name: str, value: Any) -> str:
         return ""
     if value is True:
         return "yes"
-    if name.endswith("_at"):
+    if name == "at" or name.endswith("_at"):
         return f"{value[:16].replace('T', ' ')} UTC"
     if isinstance(value, float):
         return number_text(value, 5 if "score" in name else 4)
@@ -88,14 +88,14 @@ def solution_lines(report: Mapping[str, Any]) -> list[str]:
     labels = [each["column"] for each in report.get("targets", ())] or [report["label"]]
     splits = ", ".join(f"{name} {each['rows']:,} rows" for name, each in report["splits"].items())
     table = [_flat(each) for each in report.get("groups") or report["identities"]]
-    names = [name for name in (table[0] if table else ()) if not name.startswith("is_")]
+    names = [name for name in (table[0] if table else ()) if not name.startswith(("is_", "why_"))]
     return [
         *report["summary"],
         f"Label: {', '.join(labels)}.",
         f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
         f"{report['rows']:,} rows, split by {report['split_by']}: {splits}; "
         f"{report['ignored_rows']:,} ignored.",
-        *table_of(table, names),
+        *(table_of(table, [*names, "why_not"]) if table else []),
         *(f"{each['level'].capitalize()}: {each['message']}" for each in report["findings"]),
     ]
 

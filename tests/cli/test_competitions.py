@@ -184,7 +184,8 @@ def test_a_running_competition_is_managed(competition, service, tmp_path):
     said("organizer", "remove", "toxicity", "bob")
     assert said("export", "toxicity", "submissions").count("\n") == 3
     assert "team.disqualify,team bob" in said("export", "toxicity", "audit")
-    assert "team.disqualify" in said("audit", "toxicity", "-f", "action=team", "-f", "by=root")
+    line = said("audit", "toxicity", "-f", "action=team", "-f", "by=root").splitlines()[1]
+    assert " UTC  root " in line and "team.reinstate" in line
     assert "team" not in said("audit", "toxicity", "-f", "by=calendar")
 
 
