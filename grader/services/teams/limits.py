@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, func, or_, select, true
+from sqlalchemy import Date, Integer, Select, bindparam, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
@@ -78,7 +78,14 @@ class Allowance:
 
 def allowance(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Allowance:
     """Return the allowance of a team; a person without a team has used nothing."""
-    figures = session.execute(_figures(competition, None if team is None else team.id, now)).one()
+    values = {
+        "competition_id": competition.id,
+        "team_id": None if team is None else team.id,
+        "today": _day(now),
+        "rejected_after": now - REJECTIONS_COUNT_FOR,
+        "earlier_rejections": competition.max_hourly_rejections - 1,
+    }
+    figures = session.execute(_FIGURES, values).one()
     used_today, used_total, pending, granted_today, granted_in_all, full_since = figures
     return Allowance(
         max_daily=_raised(competition.max_daily_submissions, int(granted_today)),
@@ -161,30 +168,29 @@ def next_reset(now: datetime) -> datetime:
     return datetime.combine(_day(now) + timedelta(days=1), time(tzinfo=UTC))
 
 
-def _figures(competition: Competition, team_id: int | None, now: datetime) -> Select[Any]:
+def _figures() -> Select[Any]:
     """Return the query for the used slots, the extra submissions and the oldest counting rejection."""
-    today = _day(now)
+    mine, today = Submission.team_id == bindparam("team_id"), bindparam("today", type_=Date)
     used = select(
         func.count().filter(Submission.slot_day == today),
         func.count(),
         func.count().filter(Submission.status == SubmissionStatus.PENDING),
-    ).where(_of(team_id), Submission.slot_day.is_not(None))
-    whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
-    if team_id is not None:
-        whose = or_(whose, SubmissionGrant.team_id == team_id)
+    ).where(mine, Submission.slot_day.is_not(None))
     today_sum = func.sum(SubmissionGrant.count).filter(SubmissionGrant.day == today)
     granted = select(func.coalesce(today_sum, 0), func.coalesce(func.sum(SubmissionGrant.count), 0)).where(
-        SubmissionGrant.competition_id == competition.id, SubmissionGrant.day <= today, whose
+        SubmissionGrant.competition_id == bindparam("competition_id"),
+        SubmissionGrant.day <= today,
+        or_(SubmissionGrant.team_id.is_(None), SubmissionGrant.team_id == bindparam("team_id")),
     )
     full_since = (
         select(Submission.finished_at)
         .where(
-            _of(team_id),
+            mine,
             Submission.status == SubmissionStatus.REJECTED,
-            Submission.finished_at > now - REJECTIONS_COUNT_FOR,
+            Submission.finished_at > bindparam("rejected_after"),
         )
         .order_by(Submission.finished_at.desc(), Submission.id.desc())
-        .offset(competition.max_hourly_rejections - 1)
+        .offset(bindparam("earlier_rejections", type_=Integer))
         .limit(1)
         .scalar_subquery()
     )
@@ -192,8 +198,7 @@ def _figures(competition: Competition, team_id: int | None, now: datetime) -> Se
     return select(*both.c, full_since).select_from(both)
 
 
-def _of(team_id: int | None) -> ColumnElement[bool]:
-    return false() if team_id is None else Submission.team_id == team_id
+_FIGURES = _figures()  # Every upload and most pages use it.
 
 
 def _left(limit: int | None, used: int) -> int | None:
