@@ -106,7 +106,9 @@ class Standings:
             # A tuple comparison has only one direction, so the operands of descending columns are swapped.
             lower.append(own if column.is_highest_first else row)
             higher.append(row if column.is_highest_first else own)
-        return *self.rows, Standing.team_id != entry.team_id, tuple_(*lower) < tuple_(*higher)
+        # With the first pair as a range, the index is read only from the entry on.
+        is_before = and_(lower[0] <= higher[0], tuple_(*lower) < tuple_(*higher))
+        return *self.rows, Standing.team_id != entry.team_id, is_before
 
 
 def is_on(boards: Mapping[int, Split]) -> ColumnElement[bool]:
