@@ -22,7 +22,7 @@ from grader import db
 from grader.errors import ErrorKind, Refusal
 from grader.models import Competition
 from grader.services.identity import api_tokens
-from grader.services.leaderboards.board import BoardRequest, ShownRow
+from grader.services.leaderboards.board import WHOLE, ShownRow
 from grader.services.site.paging import page_of_list
 from grader.services.solutions import data_files
 from grader.services.solutions.data_files import SAMPLE_SUBMISSION
@@ -39,7 +39,6 @@ from webapp.kaggle_protocol.submissions import open_submission
 PAGE_SIZE = 20
 VALID = timedelta(hours=12)
 SALT = "kaggle download"
-WHOLE = 10**9
 COLUMNS = (
     "Rank",
     "TeamId",
@@ -170,7 +169,7 @@ def _leaderboard(session: Any, competition: Competition, _: str) -> Download:
 
 def _zipped(session: Any, competition: Competition) -> tuple[bytes, datetime]:
     """Return a CSV file with Kaggle's columns, in a ZIP file with a fixed date, and its newest time."""
-    board, packed = board_of(session, competition, BoardRequest(page_size=WHOLE)), BytesIO()
+    board, packed = board_of(session, competition, WHOLE), BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         name = f"{competition.slug}-{board.split.value}leaderboard.csv"
         archive.writestr(zipfile.ZipInfo(name), csv_lines([COLUMNS, *map(_cells, teams(board))]))

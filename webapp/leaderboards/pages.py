@@ -42,7 +42,6 @@ from webapp.surface import Access, Ask, Surface, query_of
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
 LEADERBOARDS = Surface(blueprint, tag="leaderboards", role=Access.PUBLIC)
-WHOLE = 10**9
 PODIUM = 3
 
 
@@ -278,7 +277,7 @@ def board_file(slug: str, split: Split) -> ResponseReturnValue:
     query = query_of(BoardQuery)
     with reading() as session:
         competition, now = competition_of(session, slug), time_of(session)
-        whole = BoardRequest(page_size=WHOLE, division=query.division, board=query.board)
+        whole = replace(boards.WHOLE, division=query.division, board=query.board)
         if split is Split.PRIVATE:
             boards.require_private(competition, viewer=lookups.viewer(), phase=phases.phase(competition, now))
         keep = lookups.keep(competition, now)

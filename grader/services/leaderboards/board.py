@@ -8,16 +8,17 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Integer,
     Select,
-    Subquery,
     and_,
     case,
     cast,
     collate,
     func,
     literal,
+    null,
     select,
     true,
 )
@@ -85,7 +86,8 @@ class BoardRequest:
     """The requested rows of a leaderboard and their order, which does not affect ranks.
 
     If `descending` is None, the column's usual order applies. If `division` is set, the rows and ranks are
-    those of this division. A key selects a named leaderboard.
+    those of this division. A key selects a named leaderboard. Without `has_errors`, standard errors are not
+    read.
     """
 
     page: int = 1
@@ -95,6 +97,10 @@ class BoardRequest:
     search: str = ""
     division: str | None = None
     board: str = MAIN_BOARD
+    has_errors: bool = True
+
+
+WHOLE = BoardRequest(page_size=10**9, has_errors=False)
 
 
 class ShownRow(NamedTuple):
@@ -222,6 +228,7 @@ def board_of(
         viewer=viewer,
         terms=tuple(term.name for term in about.terms) if has_terms else (),
         has_groups=bool(version.metric_settings.get("groups")) and _GROUPS[split] in seen,
+        has_errors=request.has_errors and (split is Split.PRIVATE or not competition.feedback.is_coarse),
     )
     own = None if own_team_id is None else source.own(own_team_id)
 
@@ -308,6 +315,7 @@ class _Source:
     viewer: Viewer
     terms: tuple[str, ...]
     has_groups: bool
+    has_errors: bool
 
     @property
     def scale(self) -> Scale:
@@ -434,7 +442,6 @@ class _Source:
             return {}
         are_hidden = team_names.are_hidden(competition, self.viewer)
         has_alias = competition.is_anonymous and not are_hidden
-        has_errors = standings.split is Split.PRIVATE or not competition.feedback.is_coarse
         is_all = len(ranks) > MANY
 
         def among(team_id: InstrumentedAttribute[int], others: ColumnElement[bool]) -> ColumnElement[bool]:
@@ -447,11 +454,11 @@ class _Source:
                 Standing.submission_id,
                 Standing.score_units,
                 Team.division,
-                team_names.column(competition, self.viewer).label("name"),
-                *([Team.alias] if has_alias else []),
-                *([Score.errors] if has_errors else []),
-                *([Score.terms] if self.terms else []),
-                *([Score.groups] if self.has_groups else []),
+                team_names.column(competition, self.viewer),
+                Team.alias if has_alias else literal(""),
+                Score.errors if self.has_errors else null(),
+                Score.terms if self.terms else null(),
+                Score.groups if self.has_groups else null(),
                 done.c.entry_count,
                 done.c.last_submitted_at,
             )
@@ -468,26 +475,39 @@ class _Source:
         if standings.split is Split.PRIVATE:
             before = replace(standings, split=Split.PUBLIC).ranks(None if is_all else ranks)
         scale, decimals = self.scale, self.about.decimals_of_terms
-        return {
-            line.team_id: ShownRow(
-                rank=(rank := ranks[line.team_id]),
-                team_id=line.team_id,
-                team=line.name,
-                members=tuple(members[line.team_id]),
-                submission_id=line.submission_id,
-                score=scale.text(line.score_units),
-                score_units=line.score_units,
-                terms=shown_scores.rounded_terms(line.terms, self.terms, decimals) if self.terms else {},
-                entry_count=line.entry_count,
-                last_submitted_at=line.last_submitted_at,
-                rank_change=before[line.team_id] - rank if line.team_id in before else None,
-                error=self._error(line.errors) if has_errors else None,
-                division=line.division,
-                alias=line.alias if has_alias else "",
-                worst=self._worst(line.groups) if self.has_groups else None,
+        rows = {}
+        for (
+            team_id,
+            file_id,
+            units,
+            division,
+            name,
+            alias,
+            errors,
+            terms,
+            groups,
+            count,
+            last,
+        ) in standings.session.execute(query):
+            rank = ranks[team_id]
+            rows[team_id] = ShownRow(
+                rank=rank,
+                team_id=team_id,
+                team=name,
+                members=tuple(members[team_id]),
+                submission_id=file_id,
+                score=scale.text(units),
+                score_units=units,
+                terms=shown_scores.rounded_terms(terms or {}, self.terms, decimals),
+                entry_count=count,
+                last_submitted_at=last,
+                rank_change=before[team_id] - rank if team_id in before else None,
+                error=self._error(errors) if errors else None,
+                division=division,
+                alias=alias,
+                worst=self._worst(groups) if self.has_groups else None,
             )
-            for line in standings.session.execute(query)
-        }
+        return rows
 
     @property
     def _is_score(self) -> ColumnElement[bool]:
@@ -589,8 +609,11 @@ def _as_displayed(value: ColumnElement[float], decimals: int) -> ColumnElement[f
     return case((func.abs(value) >= float(order.LARGEST_UNITS), value), else_=units / factor)
 
 
-def _activity(condition: ColumnElement[bool]) -> Subquery:
-    """Return a subquery of each team's number of scored entries and the time of the last one."""
+def _activity(condition: ColumnElement[bool]) -> CTE:
+    """Return a subquery of each team's number of scored entries and the time of the last one.
+
+    PostgreSQL must not inline it: each parallel worker would count all submissions.
+    """
     is_entry = Submission.status == SubmissionStatus.SCORED, Submission.kind == SubmissionKind.NORMAL
     return (
         select(
@@ -600,7 +623,8 @@ def _activity(condition: ColumnElement[bool]) -> Subquery:
         )
         .where(*is_entry, condition)
         .group_by(Submission.team_id)
-        .subquery()
+        .cte()
+        .prefix_with("MATERIALIZED")
     )
 
 
