@@ -204,13 +204,13 @@ def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(service
             now=service.now,
         ).id
         assert jobs.claim(session, job_id=scoring_id, lease=lease, now=service.now)
-        assert organizer_jobs.claim(session, job_id=check_id, lease=lease, now=service.now)
+        assert organizer_jobs.claim(session, job_id=check_id, now=db.now(session))
     make_backup(service, tmp_path / "backup")
     elsewhere.restore(tmp_path / "backup")
     with elsewhere.database.write() as session:
         now = db.now(session)
         scoring = jobs.claim(session, job_id=scoring_id, lease=lease, now=now)
-        check = organizer_jobs.claim(session, job_id=check_id, lease=lease, now=now)
+        check = organizer_jobs.claim(session, job_id=check_id, now=now)
         assert (scoring.attempt, check.attempt_count) == (1, 1)
 
 

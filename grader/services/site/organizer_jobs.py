@@ -135,9 +135,7 @@ def _waiting(now: datetime, lane: str) -> Select[int]:
     )
 
 
-def claim(
-    session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE, holder: str | None = None
-) -> OrganizerJob | None:
+def claim(session: Session, *, job_id: int, now: datetime, holder: str | None = None) -> OrganizerJob | None:
     """Claim a job that is waiting or whose lease has expired; return None if it is not available.
 
     The returned row has the token of the claim. A job that has lost its last lease fails instead.
@@ -151,7 +149,7 @@ def claim(
         leased_rows.give_up(job, now=now)
         session.flush()
         return None
-    leased_rows.claim(session, OrganizerJob, *is_free, now=now, lease=lease, holder=holder, progress={})
+    leased_rows.claim(session, OrganizerJob, *is_free, now=now, lease=LEASE, holder=holder, progress={})
     session.refresh(job)
     return job
 
@@ -161,7 +159,6 @@ def extend(
     *,
     claim: OrganizerJob,
     now: datetime,
-    lease: timedelta = LEASE,
     progress: Mapping[str, Any] | None = None,
     has_stored: bool = False,
 ) -> bool:
@@ -172,7 +169,7 @@ def extend(
     job = _held(session, claim)
     if job is None:
         return False
-    job.lease_until = now + lease
+    job.lease_until = now + LEASE
     if progress is not None:
         job.progress = dict(progress)
     if has_stored:

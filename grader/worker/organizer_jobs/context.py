@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -42,7 +41,6 @@ class Work:
     settings: Settings
     database: Database
     storage: Storage
-    lease: timedelta
     _reported_at: float = field(default=float("-inf"), init=False)
     _words: str = field(default="", init=False)
 
@@ -65,7 +63,7 @@ class Work:
         done = threading.Event()
 
         def repeat() -> None:
-            while not done.wait(self.lease.total_seconds() / 4):
+            while not done.wait(organizer_jobs.LEASE.total_seconds() / 4):
                 try:
                     self._extend()
                 except (SQLAlchemyError, WorkLost) as error:
@@ -81,9 +79,7 @@ class Work:
 
     def _extend(self, **values: Any) -> None:
         with self.database.write() as session:
-            is_held = organizer_jobs.extend(
-                session, claim=self.claim, now=db.now(session), lease=self.lease, **values
-            )
+            is_held = organizer_jobs.extend(session, claim=self.claim, now=db.now(session), **values)
         if not is_held:
             raise WorkLost
 

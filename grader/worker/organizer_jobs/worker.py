@@ -1,8 +1,6 @@
 """Execution of organizers' jobs: claim, lease extension, result."""
 
 import logging
-from collections.abc import Mapping
-from datetime import timedelta
 
 from grader import db, logs
 from grader.crash_points import reach
@@ -12,7 +10,7 @@ from grader.files import FileRejected
 from grader.models import OrganizerJobKind
 from grader.services.site import organizer_jobs
 from grader.services.site.leased_rows import Rejection, Unfinished
-from grader.services.site.organizer_jobs import LEASE, Result
+from grader.services.site.organizer_jobs import Result
 from grader.settings import Settings
 from grader.storage.stores import Storage
 from grader.worker import processes
@@ -31,27 +29,18 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
 }
 
 
-def run_job(
-    settings: Settings,
-    database: Database,
-    storage: Storage,
-    job_id: int,
-    *,
-    lease: timedelta = LEASE,
-    handlers: Mapping[OrganizerJobKind, Handler] = HANDLERS,
-) -> bool:
+def run_job(settings: Settings, database: Database, storage: Storage, job_id: int) -> bool:
     """Run a job in this process; return False if there was nothing to do or the lease was lost.
 
     Running a job twice is harmless.
     """
     with database.write() as session:
-        claim = organizer_jobs.claim(
-            session, job_id=job_id, now=db.now(session), lease=lease, holder=processes.holder_name()
-        )
+        holder = processes.holder_name()
+        claim = organizer_jobs.claim(session, job_id=job_id, now=db.now(session), holder=holder)
     if claim is None:
         return False
     reach("organizer_job.after_claim")
-    work = Work(claim, settings, database, storage, lease)
+    work = Work(claim, settings, database, storage)
 
     def record() -> bool:
         with database.write() as session:
@@ -62,7 +51,7 @@ def run_job(
     with logs.bound(organizer_job=claim.id, competition=claim.competition_id):
         try:
             with work.extended():
-                outcome = _outcome(work, handlers[claim.kind])
+                outcome = _outcome(work, HANDLERS[claim.kind])
         except WorkLost:
             logger.info("Organizers' job %s lost its lease or was dismissed.", claim.id)
             return False

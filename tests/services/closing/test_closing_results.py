@@ -42,8 +42,8 @@ def closed(service):
     return service.reload(competition)
 
 
-def run(service, job, **options):
-    run_job(service.settings, service.database, service.storage, job.id, **options)
+def run(service, job):
+    run_job(service.settings, service.database, service.storage, job.id)
     with service.database.read() as session:
         found: OrganizerJob = session.get_one(OrganizerJob, job.id)
         return found

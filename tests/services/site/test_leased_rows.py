@@ -55,6 +55,7 @@ class ScoringQueue(JobQueue):
 
 class OrganizersQueue(JobQueue):
     queue = OrganizerJob
+    lease = organizer_jobs.LEASE
 
     def add(self, service):
         competition, kind = service.competition(), OrganizerJobKind.SETTINGS
@@ -63,7 +64,7 @@ class OrganizersQueue(JobQueue):
             return organizer_jobs.add(session, **asked, now=service.now).id
 
     def claim(self, session, row_id, now, holder=None):
-        return organizer_jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
+        return organizer_jobs.claim(session, job_id=row_id, now=now, holder=holder)
 
     def record(self, session, claim, outcome, now):
         return organizer_jobs.record(session, claim=claim, outcome=outcome, now=now)

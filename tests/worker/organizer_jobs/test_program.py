@@ -12,7 +12,7 @@ from grader.models import JobState, OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
 from grader.services.site.leased_rows import LOST_LEASES
 from grader.worker.organizer_jobs.context import Work
-from grader.worker.organizer_jobs.worker import run_job
+from grader.worker.organizer_jobs.worker import HANDLERS, run_job
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = on_sqlite
@@ -30,9 +30,11 @@ def add(service, competition, **parameters):
         )
 
 
-def run(service, job, handler, **options):
-    handlers = {OrganizerJobKind.CHECK: handler}
-    run_job(service.settings, service.database, service.storage, job.id, handlers=handlers, **options)
+def run(service, job, handler, lease=organizer_jobs.LEASE):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(HANDLERS, OrganizerJobKind.CHECK, handler)
+        patch.setattr(organizer_jobs, "LEASE", lease)
+        run_job(service.settings, service.database, service.storage, job.id)
     with service.database.read() as session:
         found: OrganizerJob = session.get_one(OrganizerJob, job.id)
         return found
