@@ -113,17 +113,6 @@ def test_displayed_scores_are_compared_across_scales_and_beyond_2_to_the_53():
     assert order.change_text(ScorePair(one, other).changes((SCALE, SCALE))[0]) == "-2.00000e+20"
 
 
-def test_automatic_selection_changes_and_a_selected_submission_stays():
-    pairs = simple((1, 90, 50), (1, 80, 80), (1, 70, 70))
-    before, after = boards_of(pairs, selection_count=1)
-    assert before.choices != after.choices
-    team = compare(before, after)[MAIN_BOARD, Split.PRIVATE].teams[0]
-    assert (team.before.submission_id, team.after.submission_id) == (0, 1)
-    picked = [pair(0, (1, SubmissionKind.NORMAL, True, 0, (90, 90), (50, 50))), *pairs[1:]]
-    before, after = boards_of(picked, selection_count=1)
-    assert before.choices == after.choices
-
-
 def test_team_without_scores_in_the_new_version_is_listed_as_gone():
     pairs = [*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))]
     board = compare(*boards_of(pairs))[MAIN_BOARD, Split.PUBLIC]
