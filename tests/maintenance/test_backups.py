@@ -168,7 +168,6 @@ def test_backup_of_either_database_is_restored_into_the_other(service, request, 
             competition=competition,
             kind=OrganizerJobKind.CHECK,
             parameters={"b": 1e22, "a": [0.1, None, 2**60, "\u2028", -0.0], "": {}},
-            created_by=None,
             now=service.now,
         )
     installations = [service]
@@ -199,8 +198,6 @@ def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(service
             session,
             competition=competition,
             kind=OrganizerJobKind.CHECK,
-            parameters={},
-            created_by=None,
             now=service.now,
         ).id
         assert jobs.claim(session, job_id=scoring_id, lease=lease, now=service.now)

@@ -107,7 +107,6 @@ def test_blobs_of_organizers_jobs_are_kept(service):
             competition=competition,
             kind=OrganizerJobKind.CHECK,
             parameters={"file": {"sha256": asked}},
-            created_by=None,
             now=service.now,
         )
         session.get_one(OrganizerJob, job.id).result = {"parts": [{"changes_sha256": result}]}

@@ -151,7 +151,6 @@ def test_checks_of_one_user_take_turns_with_those_of_others(service):
                 session,
                 competition=competition,
                 kind=OrganizerJobKind.CHECK,
-                parameters={},
                 created_by=user,
                 now=service.now,
                 is_python=True,

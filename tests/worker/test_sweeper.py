@@ -146,8 +146,6 @@ def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_ver
                 session,
                 competition=competition,
                 kind=kind,
-                parameters={},
-                created_by=None,
                 now=service.now,
                 is_python=is_python,
             )

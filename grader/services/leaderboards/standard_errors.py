@@ -43,14 +43,7 @@ def request_due(session: Session, *, now: datetime) -> None:
     for competition in session.scalars(locking).all():
         mine = OrganizerJob.competition_id == competition.id, OrganizerJob.kind == OrganizerJobKind.ERRORS
         session.execute(delete(OrganizerJob).where(*mine))
-        organizer_jobs.add(
-            session,
-            competition=competition,
-            kind=OrganizerJobKind.ERRORS,
-            parameters={},
-            created_by=None,
-            now=now,
-        )
+        organizer_jobs.add(session, competition=competition, kind=OrganizerJobKind.ERRORS, now=now)
 
 
 def _due(now: datetime) -> Select[Competition]:

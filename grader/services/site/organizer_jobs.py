@@ -41,16 +41,16 @@ def add(
     *,
     competition: Competition,
     kind: OrganizerJobKind,
-    parameters: Mapping[str, Any],
-    created_by: User | None,
     now: datetime,
+    parameters: Mapping[str, Any] | None = None,
+    created_by: User | None = None,
     is_python: bool = False,
 ) -> OrganizerJob:
     """Add a job for the workers; jobs from the command line have no creator."""
     job = OrganizerJob(
         competition_id=competition.id,
         kind=kind,
-        parameters=dict(parameters),
+        parameters=dict(parameters or {}),
         is_python=is_python,
         state=JobState.WAITING,
         created_by_id=created_by.id if created_by else None,

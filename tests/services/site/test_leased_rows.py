@@ -59,9 +59,8 @@ class OrganizersQueue(JobQueue):
 
     def add(self, service):
         competition, kind = service.competition(), OrganizerJobKind.SETTINGS
-        asked = {"competition": competition, "kind": kind, "parameters": {}, "created_by": None}
         with service.database.write() as session:
-            return organizer_jobs.add(session, **asked, now=service.now).id
+            return organizer_jobs.add(session, competition=competition, kind=kind, now=service.now).id
 
     def claim(self, session, row_id, now, holder=None):
         return organizer_jobs.claim(session, job_id=row_id, now=now, holder=holder)

@@ -24,9 +24,7 @@ def job(service, competition):
 
 
 def add(service, competition, kind=OrganizerJobKind.CHECK, **parameters):
-    return service.act(
-        organizer_jobs.add, competition=competition, kind=kind, parameters=parameters, created_by=None
-    )
+    return service.act(organizer_jobs.add, competition=competition, kind=kind, parameters=parameters)
 
 
 def claim(service, job, *, after=timedelta()):

@@ -25,7 +25,6 @@ def add(service, competition, **parameters):
             competition=competition,
             kind=OrganizerJobKind.CHECK,
             parameters=parameters,
-            created_by=None,
             now=service.now,
         )
 
