@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from operator import methodcaller
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -31,7 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import AddConstraint, DropConstraint
 
 from grader.crash_points import reach
-from grader.db import Database
+from grader.db import Database, UTCDateTime
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
@@ -114,6 +115,8 @@ def tables(connection: Connection) -> list[Table]:
         for column in table.columns:
             if isinstance(column.type, JSON):
                 column.type.none_as_null = True  # as in the models
+            elif isinstance(column.type, DateTime):
+                column.type = UTCDateTime()
     return sorted(metadata.tables.values(), key=lambda table: table.name)
 
 
@@ -123,7 +126,7 @@ def _copy_out(connection: Connection, source: Table, objects: Storage, present: 
     query = select(*columns).order_by(*source.primary_key).execution_options(yield_per=PART_ROWS)
     with connection.execute(query) as result:  # an error leaves no cursor open
         for rows in result.partitions():
-            content = json.dumps(list(map(list, rows)), ensure_ascii=False, default=_plain)
+            content = json.dumps(list(map(list, rows)), ensure_ascii=False, default=methodcaller("isoformat"))
             part = gzip.compress(content.encode(), 1, mtime=0)
             sha256 = hashlib.sha256(part).hexdigest()
             copy.row_count += len(rows)
@@ -136,7 +139,7 @@ def _copy_out(connection: Connection, source: Table, objects: Storage, present: 
 
 def _insert_rows(connection: Connection, target: Table, copy: TableCopy, objects: Storage) -> None:
     """Insert the rows of a copied table."""
-    converters = [_converter(target.c[name].type, connection.dialect.name) for name in copy.columns]
+    converters = [_converter(target.c[name].type) for name in copy.columns]
 
     def converted(row: list[Any]) -> dict[str, Any]:
         values = zip(copy.columns, converters, row, strict=True)
@@ -146,17 +149,9 @@ def _insert_rows(connection: Connection, target: Table, copy: TableCopy, objects
         connection.execute(insert(target), [converted(row) for row in rows])
 
 
-def _plain(value: date) -> str:
-    """Return a time in UTC, or a date, as JSON's encoder does not."""
-    if isinstance(value, datetime) and value.tzinfo:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return value.isoformat()
-
-
-def _converter(kind: Any, dialect: str) -> Callable[[Any], Any]:
-    if isinstance(kind, DateTime):
-        zone = UTC if dialect == "postgresql" else None
-        return lambda value: datetime.fromisoformat(value).replace(tzinfo=zone)
+def _converter(kind: Any) -> Callable[[Any], Any]:
+    if isinstance(kind, UTCDateTime):
+        return lambda value: datetime.fromisoformat(value).replace(tzinfo=UTC)
     if isinstance(kind, Date):
         return date.fromisoformat
     if isinstance(kind, JSON):
@@ -165,9 +160,7 @@ def _converter(kind: Any, dialect: str) -> Callable[[Any], Any]:
 
 
 def _advance_ids(connection: Connection, target: Table) -> None:
-    """Let PostgreSQL's next id follow the greatest one; SQLite does this itself."""
-    last = connection.scalar(select(func.max(target.c.id)))
-    if last is not None:
-        quoted = connection.dialect.identifier_preparer.quote_identifier(target.name)
-        sequence = func.pg_get_serial_sequence(quoted, "id")
-        connection.execute(select(func.setval(sequence, last)))
+    """Let PostgreSQL's next id follow the greatest one, if there is one; SQLite does this itself."""
+    quoted = connection.dialect.identifier_preparer.quote_identifier(target.name)
+    sequence = func.pg_get_serial_sequence(quoted, "id")
+    connection.execute(select(func.setval(sequence, func.max(target.c.id))))
