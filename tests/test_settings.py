@@ -101,7 +101,7 @@ def test_links_use_the_sites_public_address(given, address):
             for url in ("postgresql://u:p@host:port/x", "postgresql+no://h/x", "sqlite://")
         ),
         *(("storage_url", url) for url in ("s3:///x", "s3://b ucket", "file://folder")),
-        *(("broker_url", "redis://host:port"), ("backup_target", "s3://b ucket")),
+        *(("broker_url", "redis://host:port"), ("backup_target", "s3://b ucket"), ("data_dir", "s3://b/x")),
         *((name, float("inf")) for name in ("sweep_after_seconds", "backup_keep_days")),
         ("scoring_time_limit_seconds", 10**11),
     ],

@@ -1,4 +1,4 @@
-"""Rejection of URLs as local paths in settings, without creating folders."""
+"""Local paths, and URLs and remote addresses that are none."""
 
 import pytest
 
@@ -18,11 +18,3 @@ def test_addresses_are_distinguished_from_local_paths_with_a_colon():
     for address in ADDRESSES:
         with pytest.raises(ValueError, match="is a URL or a remote address"):
             require_local(address)
-
-
-def test_the_data_folder_cannot_be_a_url(run, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", "s3://bucket/fairboard")
-    result = run("migrate")
-    assert (result.exit_code, "is a URL or a remote address" in result.stderr) == (1, True)
-    assert list(tmp_path.iterdir()) == []
