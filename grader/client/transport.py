@@ -76,7 +76,7 @@ class Transport:
         """Close the connections."""
         self._http.close()
 
-    def get(self, path: str, **query: Any) -> Json:
+    def get(self, path: str, /, **query: Any) -> Json:
         """Return the JSON at a path below ``/api/v1/``; raise Refused or Unreachable."""
         return self.call("GET", path, query)
 
@@ -87,7 +87,7 @@ class Transport:
         """
         return read_json(self.ask(method, path, fields, **options))
 
-    def pages_of(self, path: str, **query: Any) -> Iterator[Json]:
+    def pages_of(self, path: str, /, **query: Any) -> Iterator[Json]:
         """Yield the pages of an API list by following ``next``; omit parameters that are None."""
         while True:
             page = self.get(path, **query)

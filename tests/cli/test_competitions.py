@@ -187,6 +187,7 @@ def test_a_running_competition_is_managed(competition, service, tmp_path):
     line = said("audit", "toxicity", "-f", "action=team", "-f", "by=root").splitlines()[1]
     assert " UTC  root " in line and "team.reinstate" in line
     assert "team" not in said("audit", "toxicity", "-f", "by=calendar")
+    assert competition("audit", "toxicity", "-f", "path=x").exit_code == 3
 
 
 def test_a_roster_invites_students_and_grades_are_exported(competition, service, tmp_path):
