@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from grader.client.errors import Refused, Unusable
 
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int, int], None]
 FRAME_NAME = "predictions.csv"
 RANGE_NOT_SATISFIABLE = 416  # the file on the server is not longer than the incomplete one
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a file to send it; raise Unusable if it cannot be read."""
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise Unusable(f"The file {path} cannot be read: {error.strerror}.") from error
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """HTTP transport of the client: retries, errors, pagination."""
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,6 @@ from grader.client.errors import (
     Unreachable,
     Unusable,
 )
-from grader.client.files import opened
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)  # seconds, for each piece of a response
@@ -108,7 +108,8 @@ class Transport:
         """Send a request with retries and return the response; raise Refused or Unreachable.
 
         The fields become the query of a GET request, without those that are None, and the body of other
-        requests. A `Path` is sent as a file. `confirm` is that of `organize`.
+        requests. A `Path` is sent as a file, and lists and objects in the same request as JSON text.
+        `confirm` is that of `organize`.
         """
         fields = fields or {}
         files = {name: value for name, value in fields.items() if isinstance(value, Path)}
@@ -120,9 +121,11 @@ class Transport:
         with ExitStack() as stack:
             if files:
                 sent["files"] = {
-                    name: (file.name, stack.enter_context(opened(file)), BINARY)
+                    name: (file.name, stack.enter_context(file.open("rb")), BINARY)
                     for name, file in files.items()
                 }
+                for name, value in (sent.get(body) or {}).items():  # forms have only texts
+                    sent[body][name] = json.dumps(value) if isinstance(value, dict | list) else value
 
             def once() -> httpx.Response:
                 with self.streamed(method, path, headers=headers, **sent) as response:

@@ -97,12 +97,11 @@ def test_a_file_with_a_metric_in_python_creates_a_draft(competition, host, folde
     made = competition("create", folder / "own.toml")
     assert made.exit_code == 0, made.output
     assert "metric.py is the metric." in made.stdout
-    stored = competition(
-        "metric-file", "own", folder / "metric.py", "-f", "title=Half", "-f", "direction=lowest"
-    )
+    fields = ("-f", "title=Half", "-f", "direction=lowest", "-f", 'arguments={"beta": 3}')
+    stored = competition("metric-file", "own", folder / "metric.py", *fields)
     assert stored.exit_code == 0, stored.output
     settings = host("api", "GET", "competitions/own/organize/settings").stdout
-    assert '"title": "Half"' in settings and '"direction": "lowest"' in settings
+    assert all(text in settings for text in ('"title": "Half"', '"direction": "lowest"', '"beta": 3'))
     (folder / "metric.py").write_text("def other(): pass\n")
     assert competition("metric-file", "own", folder / "metric.py").exit_code == 3
 
@@ -187,7 +186,7 @@ def test_a_running_competition_is_managed(competition, service, tmp_path):
     line = said("audit", "toxicity", "-f", "action=team", "-f", "by=root").splitlines()[1]
     assert " UTC  root " in line and "team.reinstate" in line
     assert "team" not in said("audit", "toxicity", "-f", "by=calendar")
-    assert competition("audit", "toxicity", "-f", "path=x").exit_code == 3
+    assert competition("audit", "toxicity", "-f", f"path=@{__file__}").exit_code == 3
 
 
 def test_a_roster_invites_students_and_grades_are_exported(competition, service, tmp_path):

@@ -152,7 +152,7 @@ def test_the_competition_is_that_of_the_token_or_the_only_one(service, live_site
         with pytest.raises(Refused) as refused:
             client.team("first")
         assert refused.value.status == 403
-        with pytest.raises(Unusable, match="cannot be read"):
+        with pytest.raises(FileNotFoundError):
             client.submit("/nowhere/at-all.csv")
 
 

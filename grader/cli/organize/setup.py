@@ -1,6 +1,5 @@
 """`fairboard competition`: create and apply."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -83,9 +82,8 @@ def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[di
     answer, certain = desk.call("PATCH", "settings", read.changes), client.organize(desk.slug, confirm=True)
     lines = changed(answer)
     if read.metric_file:
-        fields = {**read.python, "arguments": json.dumps(read.python.get("arguments", {}))}
         files = {"file": read.metric_file} | ({"sample": read.sample} if read.sample else {})
-        desk.call("POST", "metric-file", fields | {name: folder / path for name, path in files.items()})
+        desk.call("POST", "metric-file", read.python | {name: folder / path for name, path in files.items()})
         lines.append(f"{read.metric_file} is the metric.")
     if read.solution:
         lines += _set_solution(desk, folder / read.solution, read.label)
