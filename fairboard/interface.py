@@ -4,7 +4,7 @@ The platform depends only on this module. `fairboard.metrics` lists the built-in
 """
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -268,6 +268,19 @@ class Metric(Protocol):
 
     def score(self, prepared: Any, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
+
+
+def prepare_all(parts: Iterable[tuple[str, Metric, Columns]], rows: RowArray) -> list[Any]:
+    """Prepare metrics; raise UnsuitableTruth with the reasons of all, each after the prefix of its metric."""
+    prepared, problems = list[Any](), list[str]()
+    for prefix, metric, truth in parts:
+        try:
+            prepared.append(metric.prepare(truth, rows))
+        except UnsuitableTruth as error:
+            problems += [prefix + problem for problem in error.problems]
+    if problems:
+        raise UnsuitableTruth(problems)
+    return prepared
 
 
 def remarks_on(metric: Metric, predictions: Columns) -> list[str]:

@@ -25,7 +25,7 @@ from fairboard.interface import (
     PreparedRows,
     RowArray,
     TermSpec,
-    UnsuitableTruth,
+    prepare_all,
 )
 from fairboard.metric_bases import PREDICTION, TARGET, BuiltIn, values_of
 from fairboard.ranking import RANKING, ROC_AUC
@@ -63,15 +63,9 @@ class MeanOverColumns(BuiltIn):
 
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
         """Prepare each column; raise UnsuitableTruth with the reasons of all columns."""
-        prepared, problems = dict[str, Any](), list[str]()
-        for each in self.options.columns:
-            try:
-                prepared[each] = self.one.prepare({TARGET: truth[each]}, rows)
-            except UnsuitableTruth as error:
-                problems += [f"{each}: {problem}" for problem in error.problems]
-        if problems:
-            raise UnsuitableTruth(problems)
-        return PreparedRows(rows, prepared)
+        names = self.options.columns
+        parts = ((f"{each}: ", self.one, {TARGET: truth[each]}) for each in names)
+        return PreparedRows(rows, dict(zip(names, prepare_all(parts, rows), strict=True)))
 
     def score(self, prepared: PreparedRows, encoded: dict[str, Any]) -> MetricResult:
         """Compute the values of one file on one split."""

@@ -17,7 +17,7 @@ from fairboard.interface import (
     Options,
     RowArray,
     TermSpec,
-    UnsuitableTruth,
+    prepare_all,
     remarks_on,
 )
 from fairboard.metrics import METRICS as METRICS
@@ -158,20 +158,12 @@ class ReportingMetric:
             for about in undefined
         ]
 
-    def prepare(self, truth: Columns, rows: RowArray) -> tuple[Any, ...]:
+    def prepare(self, truth: Columns, rows: RowArray) -> list[Any]:
         """Prepare the rows for each metric; raise UnsuitableTruth with the reasons of all metrics."""
-        prepared, problems = list[Any](), list[str]()
-        for each in self._all:
-            try:
-                prepared.append(each.prepare(truth, rows))
-            except UnsuitableTruth as error:
-                named = f"{each.describe().title} (reported): " if each is not self._metric else ""
-                problems += [named + problem for problem in error.problems]
-        if problems:
-            raise UnsuitableTruth(problems)
-        return tuple(prepared)
+        reported = ((f"{each.describe().title} (reported): ", each, truth) for each in self._all[1:])
+        return prepare_all([("", self._metric, truth), *reported], rows)
 
-    def score(self, prepared: tuple[Any, ...], encoded: Any) -> MetricResult:
+    def score(self, prepared: list[Any], encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
         files = encoded if isinstance(encoded, tuple) else (encoded,) * len(self._all)
         result = self._metric.score(prepared[0], files[0])
