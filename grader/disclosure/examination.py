@@ -5,14 +5,13 @@ Tables are CSV or JSON Lines, plain, compressed with gzip or in a ZIP archive.
 
 import gzip
 import json
-import lzma
-import struct
 import zipfile
-import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
+from lzma import LZMAError
 from typing import IO, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from grader.disclosure.findings import ORDER, Disclosure, Examined, Hidden
-from grader.files.reading.containers import GZIP, ZIP, identify
+from grader.files.reading.containers import GZIP, ZIP, ZIP_ERRORS, identify
 from grader.text import is_system_file, one_line
 
 TOLERANCE = 0.02  # share of the rows outside the largest class that may differ in a copy
@@ -39,10 +38,7 @@ _shown = partial(one_line, max_length=80)
 
 # Exceptions that readers raise for damaged input. An incorrect archive directory can cause almost any error,
 # except StorageUnavailable, which does not depend on the file and is passed on.
-UNREADABLE = (
-    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError),
-    *(ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
-)
+UNREADABLE = (*ZIP_ERRORS, ArithmeticError, AttributeError, LookupError, LZMAError, MemoryError, TypeError)
 
 
 def examine(file: IO[bytes], hidden: Sequence[Hidden]) -> Examined:
@@ -53,11 +49,7 @@ def examine(file: IO[bytes], hidden: Sequence[Hidden]) -> Examined:
     sample = np.random.default_rng(0).permutation(np.array(hidden[0].ids, object))[:MOST_ROWS]
     disclosures, unopened = dict[Disclosure, None](), dict[str, str]()
     preview: dict[str, Any] | None = None
-    try:
-        parts = _parts(file)
-    except UNREADABLE as error:
-        parts, unopened[""] = [], _reason(error)
-    for name, opened in parts:
+    for name, opened in _parts(file):
         rows: list[pd.DataFrame] = []
         try:
             with opened() as stream:
@@ -66,21 +58,22 @@ def examine(file: IO[bytes], hidden: Sequence[Hidden]) -> Examined:
                     rows.append(sampled)
         except UNREADABLE as error:
             unopened[name] = _reason(error)
-        disclosures |= dict.fromkeys(_disclosures(name, rows, hidden))
+        if rows:
+            disclosures |= dict.fromkeys(_disclosures(name, pd.concat(rows), hidden))
     return Examined(tuple(disclosures), dict(islice(unopened.items(), MOST_UNOPENED)), preview)
 
 
 def _parts(file: IO[bytes]) -> list[tuple[str, Callable[[], Any]]]:
     """Return each part of a file by its path: the members of an archive, or the file itself."""
     kind, _ = identify(file.read(4))
+    with suppress(*UNREADABLE):
+        if kind == ZIP:
+            archive = zipfile.ZipFile(file)
+            entries = [each for each in archive.infolist() if not each.is_dir()]
+            parts = [(each.filename, partial(archive.open, each)) for each in entries]
+            return [(name, opened) for name, opened in parts if not is_system_file(name)]
     file.seek(0)
-    if kind == GZIP:
-        return [("", partial(gzip.open, file))]
-    if kind != ZIP:
-        return [("", lambda: file)]
-    archive = zipfile.ZipFile(file)
-    entries = [each for each in archive.infolist() if not each.is_dir() and not is_system_file(each.filename)]
-    return [(each.filename, partial(archive.open, each)) for each in entries]
+    return [("", partial(gzip.open, file) if kind == GZIP else lambda: file)]
 
 
 def _reason(error: Exception) -> str:
@@ -93,9 +86,7 @@ def _blocks(stream: IO[bytes]) -> Iterable[pd.DataFrame]:
     stream.seek(0)
     text = beginning.removeprefix(BOM_UTF8).strip()
     first, line_end, _ = text.partition(b"\n")
-    if text.startswith(b"{"):
-        if not line_end:
-            raise ValueError("one JSON document")
+    if text.startswith(b"{") and line_end:
         return _of_json(stream)
     if b"\0" in beginning or identify(text)[0]:
         raise ValueError("another format")
@@ -155,11 +146,8 @@ def _id_column(block: pd.DataFrame, known: set[str]) -> str | None:
     return best
 
 
-def _disclosures(table: str, parts: list[pd.DataFrame], hidden: Sequence[Hidden]) -> Iterator[Disclosure]:
+def _disclosures(table: str, rows: pd.DataFrame, hidden: Sequence[Hidden]) -> Iterator[Disclosure]:
     """Yield what the rows of a table disclose, even if only a part of it could be read."""
-    if not parts:
-        return
-    rows = pd.concat(parts)
     rows = rows[~rows.index.duplicated()].fillna("")
     for solution in hidden:
         places = pd.Index(solution.ids).get_indexer(rows.index)

@@ -47,12 +47,11 @@ class Hidden:
 
 def _coded(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield the codes of a column, of each of few classes or, for values from 0 to 1, of two thresholds."""
-    is_number = values.dtype.kind == "f"
-    if is_number and np.nanmin(values, initial=0) >= 0 and np.nanmax(values, initial=0) <= 1:
+    if values.dtype.kind == "f" and np.nanmin(values, initial=0) >= 0 and np.nanmax(values, initial=0) <= 1:
         yield values >= THRESHOLD
         yield values > 0
         return
-    distinct, codes = np.unique(values if is_number else values.astype(str), return_inverse=True)
+    distinct, codes = np.unique(values, return_inverse=True)
     yield codes
     for code in range(distinct.size) if 2 < distinct.size <= FEW_CLASSES else ():
         yield codes == code

@@ -13,8 +13,6 @@ from fairboard.bias.prepared import FloatArray, IndexArray
 from grader.files import Solution
 from grader.files.solution.columns import SPLITS
 
-SplitName = Literal["all", "public", "private"]
-
 
 @dataclass(frozen=True, eq=False)
 class Material:
@@ -39,7 +37,7 @@ class Material:
     models: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict)
     fuzzed: "Material | None" = None
     settings: MetricSettings = field(default_factory=MetricSettings)
-    split: SplitName = "all"
+    split: Literal["all", "public", "private"] = "all"
     background: Background = "all"
     minimum_size: int = 0
     lowest: int = 5

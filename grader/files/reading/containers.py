@@ -20,7 +20,7 @@ from grader.text import is_system_file, listed, megabytes, quoted
 
 HEAD_BYTES = 4096
 _LARGEST_ZIP_DIRECTORY = 1 << 20
-_ZIP_ERRORS = (
+ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -201,7 +201,7 @@ def _unzip(source: Source, name: str) -> Generator[bytes]:
     try:
         with _opened(source) as raw, zipfile.ZipFile(raw) as archive, archive.open(name) as entry:
             yield from _chunks(entry)
-    except _ZIP_ERRORS as error:
+    except ZIP_ERRORS as error:
         raise _damaged("ZIP archive", str(error)) from error
 
 
@@ -233,7 +233,7 @@ def _single_csv(raw: BinaryIO) -> str:
     """Return the name of an archive's only CSV; raise FileRejected unless there is exactly one."""
     try:
         entries = [e for e in zipfile.ZipFile(_SmallDirectory(raw)).infolist() if not e.is_dir()]
-    except _ZIP_ERRORS as error:
+    except ZIP_ERRORS as error:
         raise _damaged("ZIP archive", str(error)) from error
     if any(entry.filename == "[Content_Types].xml" for entry in entries):
         raise _rejected("not_csv", kind="an Excel workbook (ZIP with [Content_Types].xml)", advice=_EXPORT)
