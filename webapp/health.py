@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound, Unauthorized
 
 from grader import db
 from grader.maintenance import exporter, schema
-from grader.maintenance.exporter import CONTENT_TYPE, PATH, Exporter
+from grader.maintenance.exporter import Exporter
 from grader.services.submissions import scoring_jobs as jobs
 from grader.storage import disk
 from webapp.http.errors import RETRY_SECONDS
@@ -51,7 +51,7 @@ def readyz() -> ResponseReturnValue:
     return answer, *((200, {}) if is_ready else (503, {"Retry-After": str(RETRY_SECONDS)}))
 
 
-@blueprint.get(PATH)
+@blueprint.get("/metrics")
 def metrics() -> ResponseReturnValue:
     """Return the metrics to requests with the metrics token; without a configured token, 404."""
     site = current_site()
@@ -60,7 +60,8 @@ def metrics() -> ResponseReturnValue:
     expected = f"Bearer {token.get_secret_value()}".encode()
     if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), expected):
         raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
-    return Response(Exporter(site.settings, site.database).text(), content_type=CONTENT_TYPE)
+    text = Exporter(site.settings, site.database).text()
+    return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _succeeds(check: Callable[[], bool]) -> bool:

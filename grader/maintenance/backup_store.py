@@ -68,10 +68,8 @@ class Store:
     def usable(self) -> dict[str, int]:
         """Return the sizes of all objects except those that were truncated after a backup."""
         sizes = self.sizes()
-        for record in self.records()[0]:
-            for name in record.damage(sizes):
-                sizes.pop(name, None)
-        return sizes
+        damaged = {name for record in self.records()[0] for name in record.damage(sizes)}
+        return {name: size for name, size in sizes.items() if name not in damaged}
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all objects."""
@@ -83,15 +81,14 @@ class Store:
         for blob in self._records.blobs():
             try:
                 record = Record.model_validate_json(self._records.read(blob.sha256))
+                record._sha256 = blob.sha256
+                records.append(record)
             except BlobMissing:  # deleted since it was listed
                 continue
             except (BlobDamaged, ValidationError):
                 problems.append(
                     f"The record {blob.sha256[:9]} is damaged, or another version of Fairboard created it."
                 )
-                continue
-            record._sha256 = blob.sha256
-            records.append(record)
         return sorted(records, key=lambda each: (each.made_at, each.name)), problems
 
     def add_record(self, record: Record) -> None:

@@ -207,7 +207,6 @@ def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) 
         schema.upgrade_within(connection)
         with Session(connection) as session:
             count = _adapt(session, record.made_at)
-            session.flush()
         reach("restore.before_commit")
     return count
 

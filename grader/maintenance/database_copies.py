@@ -37,7 +37,6 @@ from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 PART_ROWS = 10_000  # unchanged parts are not copied again
-REVISION_TABLE = "alembic_version"
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -88,7 +87,7 @@ def fill(connection: Connection, copies: Mapping[str, TableCopy], objects: Stora
 def is_empty(database: Database) -> bool:
     """Return whether all tables are empty."""
     with database.read() as session:
-        others = [table for table in tables(session.connection()) if table.name != REVISION_TABLE]
+        others = [table for table in tables(session.connection()) if table.name != "alembic_version"]
         return not any(session.execute(select(table).limit(1)).first() for table in others)
 
 

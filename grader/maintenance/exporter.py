@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from redis import Redis
@@ -18,8 +19,6 @@ from grader.services.site.monitoring import Reading
 from grader.settings import Settings
 from grader.storage import disk
 
-PATH = "/metrics"
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # The client would retry ten times by default, while a request waits.
 PATIENCE = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2, "retry": Retry(NoBackoff(), 0)}
 
@@ -51,19 +50,18 @@ class Exporter:
             yield family
 
     def _of_database(self) -> Iterator[Reading]:
-        start = time.perf_counter()
+        start, readings = time.perf_counter(), list[Reading]()
         try:
             with self._database.read() as session:
-                now = db.now(session)
+                now, last = db.now(session), backup_runs.last_success(session)
                 readings = monitoring.gauges(session, now=now)
-                last = backup_runs.last_success(session)
         except Exception as error:
             if not db.is_unavailable(error):
                 raise
             log.warning("The database could not be read for the metrics: %s", error)
-            yield _single("fairboard_database_up", "Whether the database responds.", 0)
+        yield _single("fairboard_database_up", "Whether the database responds.", bool(readings))
+        if not readings:
             return
-        yield _single("fairboard_database_up", "Whether the database responds.", 1)
         seconds = time.perf_counter() - start
         yield _single("fairboard_state_read_seconds", "Time to read the site's state.", seconds)
         if last is not None or self._settings.backup_target is not None:
@@ -76,12 +74,11 @@ class Exporter:
     def _of_broker(self) -> Iterator[Reading]:
         if (url := self._settings.redis_url()) is None:
             return
-        try:
+        seconds = 0.0
+        with suppress(RedisError):
             seconds = ping(url)
-        except RedisError:
-            yield _single("fairboard_broker_up", "Whether the broker responds.", 0)
-        else:
-            yield _single("fairboard_broker_up", "Whether the broker responds.", 1)
+        yield _single("fairboard_broker_up", "Whether the broker responds.", bool(seconds))
+        if seconds:
             yield _single("fairboard_broker_ping_seconds", "Time to connect and ping.", seconds)
 
     def _of_disks(self) -> Iterator[Reading]:
