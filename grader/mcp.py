@@ -61,15 +61,14 @@ def server(client: Client, folder: Path) -> MCPServer:
 
 
 def _reporting(act: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Return a tool whose anticipated errors reach the agent with all their problems."""
+    """Return a tool whose anticipated errors reach the agent."""
 
     @wraps(act)
     def tool(**arguments: Any) -> Answer:
         try:
             return act(**arguments)
         except (ClientError, OSError) as error:
-            problems = [each["message"] for each in getattr(error, "problems", ())]
-            raise ToolError("\n".join([str(error), *problems])) from error
+            raise ToolError(str(error)) from error
 
     return tool
 

@@ -42,6 +42,8 @@ class Refused(ClientError):
 
     Attributes
     ----------
+    message : str
+        The server's message, with all problems.
     name : str
         The server's name for the error, such as ``daily_limit_reached``.
     problems : list of dict
@@ -58,7 +60,9 @@ class Refused(ClientError):
         self.retry_after = retry_after
         self.name = str(answer.get("error") or f"http_{status}")
         self.problems = answer.get("problems") or []
-        super().__init__(str(answer.get("message") or f"The server responded with status {status}."))
+        message = str(answer.get("message") or f"The server responded with status {status}.")
+        others = [each["message"] for each in self.problems if each["message"] not in message]
+        super().__init__("\n- ".join([message, *others]))
 
     @property
     def details(self) -> Mapping[str, Any]:

@@ -120,9 +120,6 @@ def exit_codes(*, as_json: bool) -> Iterator[None]:
         if as_json:
             show_json({"error": error.public_name, "message": error.message, **error.details})
         say(error.message if code == REJECTED else f"Error: {error.message}", err=True)
-        for problem in error.details.get("problems") or ():
-            if problem["message"] not in error.message:
-                say(f"- {problem['message']}", err=True)
         if isinstance(error, TokenRefused):
             click.echo("Create an API token on your account page, then run `fairboard login`.", err=True)
         raise click.exceptions.Exit(code) from error
