@@ -12,6 +12,7 @@ import re
 import secrets
 from contextlib import suppress
 from datetime import timedelta
+from email.errors import MessageError
 from email.headerregistry import Address
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -335,10 +336,11 @@ class Settings(BaseSettings):
     def sender(self) -> Address:
         """Return the sender address of e-mails; raise ValueError if there is none."""
         match = SENDER.fullmatch(self.smtp_sender or "")
-        if match is None:
-            raise ValueError(f"{PREFIX}SMTP_SENDER must be an address such as Board <board@example.org>")
-        name, address, bare = match.groups()
-        return Address(display_name=(name or "").strip(' "'), addr_spec=address or bare)
+        with suppress(MessageError, ValueError):
+            if match is not None:
+                name, address, bare = match.groups()
+                return Address(display_name=(name or "").strip(' "'), addr_spec=address or bare)
+        raise ValueError(f"{PREFIX}SMTP_SENDER must be an address such as Board <board@example.org>")
 
     def site(self) -> str:
         """Return the public address of the site, without a trailing slash."""

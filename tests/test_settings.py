@@ -155,7 +155,9 @@ def test_mail_needs_a_sender_and_a_public_address_for_its_links():
         Settings(**whole, smtp_user="board")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("sender", ["x", "a@b, c@d", "Evil <a@b>\nBcc: x@y", "ada@żółw.example", "<@>"])
+@pytest.mark.parametrize(
+    "sender", ["x", "a@b, c@d", "Evil <a@b>\nBcc: x@y", "ada@żółw.example", "<@>", "a@b@c", "a..b@c"]
+)
 def test_sender_that_is_invalid_in_a_header_is_rejected(sender):
     with pytest.raises(ValidationError, match="SMTP_SENDER"):
         Settings(smtp_host="mail", base_url="https://x", smtp_sender=sender)
