@@ -34,7 +34,7 @@ def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(
     words = shlex.split(command.replace("\\\n", " "))
     result = CliRunner().invoke(main, [*words[1:], "--json"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    mine = json.loads(result.stdout)["models"]["prediction"]["splits"]["all"]
+    mine = json.loads(result.stdout)["splits"]["all"]
     assert round(mine["score"], 5) == shown
 
 
