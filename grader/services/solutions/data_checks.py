@@ -150,10 +150,9 @@ def request(
 
     If the job of the same files fails, they are held back until an organizer requests another check.
     """
-    files = stale(session, competition=competition)
-    if not files or under_way(session, competition=competition) is not None:
+    files, last = stale(session, competition=competition), newest(session, competition=competition)
+    if not files or (last is not None and not last.is_final):
         return None
-    last = newest(session, competition=competition)
     solutions = solutions_of(session, competition=competition)
     keys = [key_of(file, solutions) for file in files]
     if last is not None and last.state is JobState.FAILED and last.parameters == {"keys": keys}:
@@ -171,32 +170,18 @@ def request(
     )
 
 
-def due(session: Session) -> list[Competition]:
-    """Return the competitions with a due check, for example of a file that changed while being checked."""
+def request_due(session: Session, *, now: datetime) -> None:
+    """Request all due checks, for example of a file that changed while being checked."""
     with_files = select(DataFile.competition_id).distinct()
     competitions = select(Competition).where(Competition.id.in_(with_files)).order_by(Competition.id)
-    return [
-        each
-        for each in session.scalars(competitions)
-        if stale(session, competition=each) and under_way(session, competition=each) is None
-    ]
-
-
-def request_due(session: Session, *, now: datetime) -> int:
-    """Request all due checks; return the number of added jobs."""
-    return sum(request(session, competition=each, now=now) is not None for each in due(session))
+    for each in session.scalars(competitions).all():
+        request(session, competition=each, now=now)
 
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
     """Return the newest job that checks a competition's files, or None."""
     job = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.DATA)
     return job[0] if job else None
-
-
-def under_way(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the job in progress that checks a competition's files, or None."""
-    last = newest(session, competition=competition)
-    return last if last is not None and not last.is_final else None
 
 
 @dataclass(frozen=True, slots=True)
