@@ -79,8 +79,11 @@ def _call(function: Callable[..., T], arguments: tuple[Any, ...], limits: tuple[
     ours, theirs = processes.Pipe(duplex=False)
     process = processes.Process(target=_run, args=(theirs, logs.in_force(), limits, function, arguments))
     with ours:
-        with theirs:
-            process.start()
+        try:
+            with theirs:
+                process.start()
+        except (BrokenPipeError, EOFError):  # it ended while it received the arguments
+            raise CallDied(None) from None
         answer: tuple[T, Exception | None] | None = None
         try:
             # The process ends itself after its time; then, this end of the pipe closes.
