@@ -137,7 +137,7 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
         rows = listed([f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing])
         yield alarm("storage", f"Rows refer to missing blobs: {rows}. {advice}")
     if damaged:
-        yield alarm("storage", f"{len(damaged):,} blobs are damaged: {listed(damaged)}. {advice}")
+        yield alarm("storage", f"Blobs are damaged: {listed(damaged)}. {advice}")
     if not missing and not damaged:
         how = ", and all of them are readable" if read_all else ""
         yield ok("storage", f"The storage contains all {len(required):,} required blobs{how}.")

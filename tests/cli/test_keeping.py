@@ -151,7 +151,7 @@ def test_the_doctor_names_rows_with_missing_blobs_and_damaged_blobs(admin, servi
     (alarm,) = [message for level, subject, message in found if (level, subject) == ("alarm", "storage")]
     assert f"submission {gone.id} ({gone.sha256[:12]}…)." in alarm
     _, found = findings(admin, "--read-all")
-    assert any(f"1 blobs are damaged: {damaged.sha256}" in message for _, _, message in found)
+    assert any(f"Blobs are damaged: {damaged.sha256}" in message for _, _, message in found)
 
 
 @on_sqlite
