@@ -81,6 +81,8 @@ class Data:
         for kind, argument, columns in (("label", "labels", named), ("identity", "identities", identities)):
             checked = {}
             for name in columns:
+                if str(name) in checked:
+                    raise ValueError(f"`{argument}` contains {str(name)!r} more than once.")
                 values = as_vector(f"{argument}[{name!r}]", columns[name], rows=rows)
                 refuse_where(np.isinf(values), f"{argument}[{name!r}]", "finite or blank")
                 checked[str(name)], rows = values, values.size

@@ -47,6 +47,7 @@ def test_labels_and_mentions_start_at_the_thresholds(data):
         ({}, {}, "all", "labels"),
         ({"toxic": [1, np.inf]}, {}, "all", "labels"),
         ({"toxic": [1, 0]}, {"cat": [1]}, "all", "identities"),
+        ({"toxic": [1, 0]}, {1: [1, 0], "1": [0, 0]}, "all", "identities"),
         ({"toxic": [1, 0]}, {}, "none", "background"),
     ],
 )
