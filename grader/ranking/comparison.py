@@ -1,8 +1,8 @@
-"""Comparison of two rankings: score changes, rank changes, selections.
+"""Comparison of two scoring versions: changes of scores and of ranks.
 
-The same function computes both rankings from the same submissions, selections and disqualifications, so every
-difference comes from the scores. Before the close, the private leaderboard is the one that would result if
-the competition closed now.
+`selection.compute` returns the leaderboards of both, from the same submissions, selections and
+disqualifications, so every difference comes from the scores. Before the close, the private leaderboard is the
+one that would result if the competition closed now.
 """
 
 from collections.abc import Iterable
