@@ -156,7 +156,7 @@ def stages(slug: str) -> list[StageLine]:
 
 
 def _metric(view: CompetitionView) -> dict[str, Any]:
-    rules, about = view.scoring_rules(), view.metric().about
+    rules, about = view.scoring_rules, view.metric.about
     identities = {"identities": list(rules.identities)} if rules.metric.takes_identities else {}
     return rules.metric.as_dict() | {
         **identities,

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -14,8 +15,7 @@ from grader.files.submission.columns import PredictedColumn
 from grader.models import Competition, CompetitionState, RevealRule, Team
 from grader.scored_files import predicted_columns
 from grader.services.competitions import boards, phases
-from grader.services.competitions import metric as metric_choice
-from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.competitions.metric import NamedMetric, Rules, rules_of
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import glance
 from grader.services.teams import participations
@@ -69,10 +69,10 @@ class CompetitionView:
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
         self.chosen_for = terms.chosen_for(competition)
-        self._choice = metric_choice.of(competition)
+        self.scoring_rules = rules_of(competition)
         self._version = competition.live_scoring_version
         self.boards = boards.of(competition, self._version) if self._version else ()
-        self.has_identities = self._choice.metric.takes_identities
+        self.has_identities = self.scoring_rules.metric.takes_identities
         self.has_solution = self._version is not None
         solution = self._version.solution if self._version else None
         self.row_count = solution.row_count if solution else 0
@@ -99,14 +99,14 @@ class CompetitionView:
     @property
     def summary(self) -> str:
         """A one-sentence summary of the competition."""
-        about = self.metric().about
+        about = self.metric.about
         default = f"Submissions are scored by {about.title}; the {about.direction} score is the best."
         return self.row.summary or default
 
     @property
     def python(self) -> Mapping[str, Any]:
         """The parameters of the metric if organizers wrote it, or else those of a new one."""
-        known = self._choice.metric.python
+        known = self.scoring_rules.metric.python
         usual = {"title": "", "direction": "highest", "decimals": 5, "nonnegative": False, "arguments": {}}
         return usual | (known or {})
 
@@ -132,10 +132,10 @@ class CompetitionView:
             f"{', unless an organizer reveals it earlier' if can_be_earlier else ''}."
         )
 
+    @cached_property
     def metric(self) -> MetricView:
-        """Return the scoring of the live version, or the planned scoring of a draft."""
-        rules = self.scoring_rules()
-        metric = rules.metric
+        """The scoring of the live version, or the planned scoring of a draft."""
+        rules, metric = self.scoring_rules, self.scoring_rules.metric
         about = rules.about if self._version else _planned(metric)
         columns = predicted_columns(about, metric.options, (metric.id, metric.prediction)).columns
         groups = [f"{column} = {value}" for column, value in metric.scored_groups if metric.weight < 1]
@@ -147,12 +147,6 @@ class CompetitionView:
             groups=(*rules.identities, *groups),
             command=_command(rules, label=label),
         )
-
-    def scoring_rules(self) -> Rules:
-        """Return the scoring rules of the live version, or the planned rules of a draft."""
-        if self._version is None:
-            return Rules(identities=self._choice.identities or (), metric=self._choice.metric)
-        return Rules.of(self._version)
 
 
 def _command(rules: Rules, *, label: str) -> str:

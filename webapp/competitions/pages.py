@@ -139,7 +139,7 @@ def _home(slug: str) -> str:
         "competitions/show.html",
         competition=view,
         home=content,
-        metric=view.metric(),
+        metric=view.metric,
         overview=overview,
         rescored=publication.news(competition),
         announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
@@ -152,7 +152,7 @@ def _home(slug: str) -> str:
 def evaluation(ask: Ask) -> Any:
     """Show a competition's Evaluation page."""
     competition, view = ask.competition, ask.competition_view
-    metric = view.metric()
+    metric = view.metric
     source = metric.settings.source
     return {
         "metric": metric,

@@ -16,7 +16,7 @@ from grader.services.site.paging import Page, page_of_list
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Opened
 from grader.services.teams import mail, participations, waiting
-from grader.services.teams.waiting import Waiting, WaitingKind
+from grader.services.teams.waiting import Waiting
 from grader.visibility import Viewer
 from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading
 from webapp.http.site import Keep, current_site
@@ -135,22 +135,22 @@ def _may_organize() -> bool:
     return g.token is None or Scope.ORGANIZE.value in g.token.scopes
 
 
-def open_requests() -> tuple[Waiting, ...]:
+def open_requests(*, with_entries: bool = True) -> tuple[Waiting, ...]:
     """Return the current user's open requests; none for a visitor.
 
     With a token, requests to join require the scope `organize`.
     """
     if g.user is None:
         return ()
-    shows_entries = g.token is None or _may_organize()
+    with_entries = with_entries and _may_organize()
     with reading() as session:
-        requests = waiting.requests(session, user=g.user, now=g.asked_at)
-    return tuple(each for each in requests if shows_entries or each.kind != WaitingKind.ENTRY)
+        return waiting.requests(session, user=g.user, now=g.asked_at, with_entries=with_entries)
 
 
 def in_competition(slug: str) -> tuple[Waiting, ...]:
-    """Return the user's open requests in one competition."""
-    return tuple(item for item in open_requests() if item.competition == slug)
+    """Return the user's open requests in one competition; only organizers decide on requests to join."""
+    requests = open_requests(with_entries=g.organizer_role is not None)
+    return tuple(item for item in requests if item.competition == slug)
 
 
 def init_app(app: Flask) -> None:

@@ -75,7 +75,7 @@ def list_competition_pages(session: Any, sent: Fields) -> ResponseReturnValue:
 def _line(session: Any, competition: Competition) -> dict[str, Any]:
     version = competition.live_scoring_version
     rank, team_count = 0, 0
-    about = CompetitionView(competition, db.now(session)).metric().about
+    about = CompetitionView(competition, db.now(session)).metric.about
     if version is not None:
         standings = Standings(session, version.id, Split.PUBLIC)
         team_count = standings.count_teams()
@@ -110,5 +110,5 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
 
 def _score(view: CompetitionView) -> str:
     """Return the name of the score, and a link to its definition."""
-    about, url = view.metric().about, page_address("competitions.evaluation", slug=view.slug)
+    about, url = view.metric.about, page_address("competitions.evaluation", slug=view.slug)
     return f"The score is {about.title}: {about.sentence.removesuffix('.')}. Definition and columns: {url}"

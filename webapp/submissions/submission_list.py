@@ -50,7 +50,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         "until": None if is_short else getattr(door, "retry_at", None) or getattr(door, "opens_at", None),
         "is_short": is_short,
         "sample": first_lines(competition),
-        "metric": view.metric(),
+        "metric": view.metric,
         "file_limit_bytes": accepting.size_cap(competition),
         "other_labels": intake.other_labels(session, competition_id=competition.id),
         "choice": None if is_out else choice,

@@ -253,6 +253,14 @@ class Rules(StoredJson):
         return MetricChoice(identities=identities, min_class_rows=min_class_rows, metric=self.metric)
 
 
+def rules_of(competition: Competition) -> Rules:
+    """Return the rules of the live scoring version or, if there is none, the planned rules of the draft."""
+    if competition.live_scoring_version is not None:
+        return Rules.of(competition.live_scoring_version)
+    choice = of(competition)
+    return Rules(identities=choice.identities or (), metric=choice.metric)
+
+
 def of(competition: Competition) -> MetricChoice:
     """Return the metric settings of the live scoring version or, if there is none, of the draft."""
     draft = competition.draft_metric

@@ -46,12 +46,14 @@ class Waiting:
     since: datetime
 
 
-def requests(session: Session, *, user: User, now: datetime) -> tuple[Waiting, ...]:
+def requests(
+    session: Session, *, user: User, now: datetime, with_entries: bool = True
+) -> tuple[Waiting, ...]:
     """Return a person's open requests in all competitions, oldest first.
 
-    Merge requests that can no longer be accepted are omitted.
+    Merge requests that can no longer be accepted are omitted, and requests to join without `with_entries`.
     """
-    pending = [*_mergers(session, user, now), *_entries(session, user)]
+    pending = [*_mergers(session, user, now), *(_entries(session, user) if with_entries else ())]
     return tuple(sorted(pending, key=lambda each: (each.since, each.kind, each.competition, each.team or "")))
 
 
