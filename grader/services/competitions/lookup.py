@@ -3,8 +3,9 @@
 import re
 from collections.abc import Collection
 from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, bindparam, select
 from sqlalchemy.orm import Session, aliased, joinedload, with_expression
 
 from grader.errors import ErrorKind, ParticipantError, Refusal
@@ -47,17 +48,22 @@ def slug_fault(slug: str) -> str:
 
 def get(session: Session, *, slug: str) -> Competition:
     """Return a competition with its live scoring version and solution; raise UnknownCompetition."""
-    competition = session.scalar(with_slug(slug))
-    if competition is None:
-        raise UnknownCompetition(slug=slug)
+    competition: Competition = row_of(session, with_slug(), slug=slug)[0]
     return competition
 
 
-def with_slug(slug: str) -> Select[Competition]:
-    """Return the query for `get`; raise UnknownCompetition for an invalid slug."""
-    if not _SLUG.fullmatch(slug):
+def row_of(session: Session, query: Select[Any], *, slug: str, **values: Any) -> Any:
+    """Return the row of a query that extends `with_slug`; raise UnknownCompetition."""
+    row = session.execute(query, {"slug": slug, **values}).one_or_none() if _SLUG.fullmatch(slug) else None
+    if row is None:
         raise UnknownCompetition(slug=slug)
-    return _loaded().where(Competition.slug == slug)
+    return row
+
+
+@cache
+def with_slug() -> Select[Any]:
+    """Return the query for `get`, with the parameter `slug`."""
+    return _loaded().where(Competition.slug == bindparam("slug"))
 
 
 def list_all(session: Session) -> list[Competition]:

@@ -1,16 +1,16 @@
 """Organizers, their roles, and the permissions of each role."""
 
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, Refusal
 from grader.models import Competition, Organizer, Participation, Role, Team, TeamMember, User
 from grader.services.competitions import acting, lookup
 from grader.services.competitions.acting import Act
-from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.site import log
 from grader.services.site.log import Actor
 
@@ -55,24 +55,27 @@ def competition_and_membership(
     """Return a competition, and a user's role and team in it, in one query; raise UnknownCompetition."""
     if user is None:
         return lookup.get(session, slug=slug), Membership()
-    # Single columns, because an act must read the team after it has locked the competition.
-    reason = case((Team.disqualified_at.is_not(None), Team.disqualification_reason))
-    row = session.execute(
-        lookup.with_slug(slug)
-        .add_columns(Organizer.role, Team.id, reason)
-        .outerjoin(Organizer, is_of(Organizer, user))
-        .outerjoin(TeamMember, is_of(TeamMember, user))
-        .outerjoin(Team, Team.id == TeamMember.team_id)
-    ).one_or_none()
-    if row is None:
-        raise UnknownCompetition(slug=slug)
+    row = lookup.row_of(session, _with_membership(), slug=slug, user_id=user.id)
     competition, role, team_id, disqualification = row
     return competition, Membership(role_with(user, stored=role), team_id, disqualification)
 
 
-def is_of(table: type[Organizer | Participation | TeamMember], user: User) -> ColumnElement[bool]:
-    """Return the condition that joins a user's row to a competition."""
-    return and_(table.competition_id == Competition.id, table.user_id == user.id)
+@cache  # Every page uses it.
+def _with_membership() -> Select[Any]:
+    # Single columns, because an act must read the team after it has locked the competition.
+    reason = case((Team.disqualified_at.is_not(None), Team.disqualification_reason))
+    return (
+        lookup.with_slug()
+        .add_columns(Organizer.role, Team.id, reason)
+        .outerjoin(Organizer, is_of_user(Organizer))
+        .outerjoin(TeamMember, is_of_user(TeamMember))
+        .outerjoin(Team, Team.id == TeamMember.team_id)
+    )
+
+
+def is_of_user(table: type[Organizer | Participation | TeamMember]) -> ColumnElement[bool]:
+    """Return the condition that joins the row of the user with the parameter `user_id` to a competition."""
+    return and_(table.competition_id == Competition.id, table.user_id == bindparam("user_id"))
 
 
 def role_with(user: User | None, *, stored: Role | None) -> Role | None:

@@ -20,7 +20,6 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import lookup, organizers
-from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.identity import kept_identities
 from grader.services.teams import limits, rosters
 from grader.services.teams.limits import Allowance
@@ -122,17 +121,16 @@ def _person(
     session: Session, slug: str, user: User
 ) -> tuple[Competition, Role | None, Participation | None, Team | None, datetime]:
     """Return a competition, the user's role, participation and team in it, and the time."""
-    row = session.execute(
-        lookup.with_slug(slug)
+    query = (
+        lookup.with_slug()
         .add_columns(Organizer.role, Participation, Team, db.clock(session))
-        .outerjoin(Organizer, organizers.is_of(Organizer, user))
-        .outerjoin(Participation, organizers.is_of(Participation, user))
-        .outerjoin(TeamMember, organizers.is_of(TeamMember, user))
+        .outerjoin(Organizer, organizers.is_of_user(Organizer))
+        .outerjoin(Participation, organizers.is_of_user(Participation))
+        .outerjoin(TeamMember, organizers.is_of_user(TeamMember))
         .outerjoin(Team, Team.id == TeamMember.team_id)
         .execution_options(populate_existing=True)
-    ).one_or_none()
-    if row is None:
-        raise UnknownCompetition(slug=slug)
+    )
+    row = lookup.row_of(session, query, slug=slug, user_id=user.id)
     competition, role, participation, team, time = row
     return competition, organizers.role_with(user, stored=role), participation, team, time
 
