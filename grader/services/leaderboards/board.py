@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
-    CTE,
     ColumnElement,
     Integer,
     Select,
+    Subquery,
     and_,
     case,
     cast,
@@ -609,11 +609,8 @@ def _as_displayed(value: ColumnElement[float], decimals: int) -> ColumnElement[f
     return case((func.abs(value) >= float(order.LARGEST_UNITS), value), else_=units / factor)
 
 
-def _activity(condition: ColumnElement[bool]) -> CTE:
-    """Return a subquery of each team's number of scored entries and the time of the last one.
-
-    PostgreSQL must not inline it: each parallel worker would count all submissions.
-    """
+def _activity(condition: ColumnElement[bool]) -> Subquery:
+    """Return a subquery of each team's number of scored entries and the time of the last one."""
     is_entry = Submission.status == SubmissionStatus.SCORED, Submission.kind == SubmissionKind.NORMAL
     return (
         select(
@@ -623,8 +620,7 @@ def _activity(condition: ColumnElement[bool]) -> CTE:
         )
         .where(*is_entry, condition)
         .group_by(Submission.team_id)
-        .cte()
-        .prefix_with("MATERIALIZED")
+        .subquery()
     )
 
 
