@@ -15,9 +15,9 @@ SCORE_ONE = (
     "Scorer.of(load()).run(int(sys.argv[1]))"
 )
 POISON = """
-import ctypes, grader.worker.calculator as calculator
+import ctypes, grader.scored_files as scored_files
 
-READ = calculator.read_submission
+READ = scored_files.read_submission
 
 def read_submission(data, row_ids, **options):
     if data.endswith(b"# memory"):
@@ -28,7 +28,7 @@ def read_submission(data, row_ids, **options):
         pass
     return READ(data, row_ids, **options)
 
-calculator.read_submission = read_submission
+scored_files.read_submission = read_submission
 """
 
 
