@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +20,7 @@ from grader.crash_points import EXIT_CODE, VARIABLE
 from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import Hints
+from grader.worker.processes import end_with
 from tests.fixtures import patience
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.snags import Snag
@@ -68,7 +70,11 @@ class Processes:
     ) -> subprocess.Popen[bytes]:
         environment = os.environ | settings.environment() | environment
         process = subprocess.Popen(
-            [sys.executable, *arguments], env=environment, start_new_session=True, **options
+            [sys.executable, *arguments],
+            env=environment,
+            start_new_session=True,
+            preexec_fn=partial(end_with, os.getpid()),
+            **options,
         )
         self.started.append(process)
         return process

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.supervisor import valkey
+from grader.worker.processes import end_with
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
 FAIRBOARD = (sys.executable, "-m", "grader.cli")
@@ -38,7 +40,12 @@ class Service:
     def start(self):
         self._log = (self.data_dir.parent / "serve.log").open("ab")
         self.process = subprocess.Popen(
-            self._command, env=self.environment, stdout=subprocess.PIPE, stderr=self._log, text=True
+            self._command,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            preexec_fn=partial(end_with, os.getpid()),
         )
         self.announced = list[str]()
         for line in self.process.stdout:
