@@ -39,6 +39,7 @@ from webapp.http.context import (
 )
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import FileForm, entered, is_list
+from webapp.http.responses import conditional
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Model = TypeVar("Model", bound=BaseModel)
@@ -65,9 +66,9 @@ class Access(Enum):
 class Ask:
     """A request for a read model: session, competition, time and, on pages, the error of a rejected action.
 
-    `arguments` are the URL parameters. `is_page` is false if the model is returned as JSON. `shown` are
-    values for the template beside the read model, and `state` further data on which the ETag of the JSON
-    depends.
+    `arguments` are the URL parameters. `is_page` is false if the model is returned as JSON. The function adds
+    further values for the template to `shown`, and further data on which the ETag of the JSON depends to
+    `state`.
     """
 
     session: Any
@@ -136,7 +137,6 @@ class Surface:
         endpoint: str = "",
         page: str = "",
         api_path: str | None = None,
-        extra: Callable[..., Mapping[str, Any]] | None = None,
         file: str = "",
     ) -> "Callable[[Callable[..., Any]], Read]":
         """Register a function as a page with a template, if any, and as the operation with its name.
@@ -144,13 +144,13 @@ class Surface:
         The function receives the `Ask`, the validated `query` if it has this parameter, and the URL
         parameters except `slug`. A page without operation has no `model`; its function returns the values for
         its template. A page without template returns the model as JSON. `api_path` is the operation's path if
-        it differs. `extra` returns further values for the template; it receives the `Ask` and the read model.
-        A download returns a response with the media type `file`, for both the page and the operation.
+        it differs. A download returns a response with the media type `file`, for both the page and the
+        operation.
         """
 
         def register(run: Callable[..., Any]) -> Read:
             rule = f"{self.pages.url_prefix or ''}{path}"
-            declared = Read(self, run, model, rule, f"{self.pages.name}.{endpoint}", page, extra)
+            declared = Read(self, run, model, rule, f"{self.pages.name}.{endpoint}", page)
             if endpoint:
                 self.pages.add_url_rule(path, endpoint, wraps(run)(partial(declared.page)), methods=["GET"])
             if model is not None or file:
@@ -220,7 +220,6 @@ class Read:
     rule: str
     endpoint: str
     template: str
-    more: Callable[..., Mapping[str, Any]] | None
 
     def __call__(self, ask: Ask, **arguments: Any) -> Any:
         """Return the read model."""
@@ -246,8 +245,7 @@ class Read:
         with reading() as session:
             can_be_json = problem is None and request.method == "GET" and self.model is not None
             is_json = not self.template or (can_be_json and wants_json())
-            shown = dict(shown or {})
-            ask = self._ask(session, arguments, is_page=not is_json, problem=problem, shown=shown)
+            ask = self._ask(session, arguments, is_page=not is_json, problem=problem, shown=dict(shown or {}))
             query = {} if self.query is None else {"query": query_of(self.query)}
             made = self(ask, **_others(ask.arguments), **query)
             if isinstance(made, Response):
@@ -263,8 +261,8 @@ class Read:
                 "form": request.form,
                 **({"competition": ask.competition_view} if "slug" in ask.arguments else {}),
                 **(made if isinstance(made, Mapping) else {}),
-                **(self.more(ask, made) if self.more is not None else {}),
                 **ask.shown,
+                **(shown or {}),
             }
             return render_template(self.template, **values)
 
@@ -313,9 +311,8 @@ def _json(made: Any, ask: Ask) -> Response:
     """Return a read model as JSON, with an ETag for a page that polls it."""
     response = Response(made.model_dump_json(exclude_unset=True) + "\n", mimetype="application/json")
     response.set_etag(_etag(made, ask))
-    response.headers["Cache-Control"] = "private, no-cache"
     response.vary.add("Accept")
-    return cast(Response, response.make_conditional(request))
+    return conditional(response)
 
 
 @dataclass(frozen=True)

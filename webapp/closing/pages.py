@@ -1,7 +1,6 @@
 """Close (page and API): open items, shake-up, close now, reveal, publish the solution."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from flask import Blueprint
 
@@ -71,24 +70,21 @@ class CloseAnswer(Answer):
     commitment: str | None
 
 
-def _shown(ask: Ask, page: CloseAnswer) -> dict[str, Any]:
-    """Return the stages with their distances from the current one, and the shake-up of ranked teams."""
-    place = list(Stage).index(page.stage)
-    moves = score_history.shake_up(ask.session, competition=ask.competition) if place > 1 else []
-    return {
-        "steps": [(stage.capitalize(), number - place) for number, stage in enumerate(Stage)],
-        "moves": moves,
-        "moved_count": sum(bool(each.places) for each in moves),
-    }
-
-
-@CLOSE.read("", CloseAnswer, endpoint="index", page="closing/show.html", extra=_shown)
+@CLOSE.read("", CloseAnswer, endpoint="index", page="closing/show.html")
 def closing_state(ask: Ask) -> CloseAnswer:
     """Return the stage of the close and its open items."""
     session, competition = ask.session, ask.competition
     state = closing.state(session, competition=competition, now=ask.now)
     version = competition.live_scoring_version
-    ask.shown["preparing"] = state.preparing
+    if ask.is_page:
+        place = list(Stage).index(state.stage)
+        moves = score_history.shake_up(session, competition=competition) if place > 1 else []
+        ask.shown |= {
+            "preparing": state.preparing,
+            "steps": [(stage.capitalize(), number - place) for number, stage in enumerate(Stage)],
+            "moves": moves,
+            "moved_count": sum(bool(each.places) for each in moves),
+        }
     return CloseAnswer.of(
         state,
         explanation=EXPLANATIONS[state.stage],

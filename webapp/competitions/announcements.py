@@ -70,10 +70,12 @@ def _form(ask: Ask, edited: Announcement | None = None) -> dict[str, Any]:
 PAGE = "competitions/announcements.html"
 
 
-@ANNOUNCEMENTS.read("", AnnouncementList, endpoint="index", page=PAGE, extra=lambda ask, _: _form(ask))
+@ANNOUNCEMENTS.read("", AnnouncementList, endpoint="index", page=PAGE)
 def announcement_list(ask: Ask) -> AnnouncementList:
     """List all announcements."""
     posted = announcements.list_all(ask.session, competition=ask.competition)
+    if ask.is_page:
+        ask.shown |= _form(ask)
     return AnnouncementList(announcements=[AnnouncementLine.model_validate(each) for each in posted])
 
 

@@ -82,34 +82,14 @@ class Task(NamedTuple):
     is_fault: bool = False
 
 
-def _page(ask: Ask, shown: Console) -> dict[str, Any]:
-    """Return what the page shows beside the status."""
-    session, competition, now = ask.session, ask.competition, ask.now
-    keep = lookups.keep(competition, now)
-    dates = home.dates_of(competition, now)
-    is_draft = competition.state is CompetitionState.DRAFT
-    return {
-        "health_sentence": SENTENCES[shown.health],
-        "reasons": keep("reasons", lambda: activity.reasons(session, competition=competition, now=now)),
-        "tasks": list(_tasks(ask, shown)),
-        "next": _next_step(ask),
-        "missing": checklist.publication(ask).missing if is_draft else [],
-        "dates": [
-            (each.words, each.at, formats.span(each.at - now)) for each in dates if each.at and each.at > now
-        ],
-        "export_kinds": [kind.value for kind in tables.TableKind],
-    }
-
-
-@CONSOLE.read("", Console, endpoint="index", page="competitions/console.html", extra=_page)
+@CONSOLE.read("", Console, endpoint="index", page="competitions/console.html")
 def console(ask: Ask) -> Console:
     """Return the status of a competition: its scoring queue, its activity and the tasks for organizers."""
     session, competition, now = ask.session, ask.competition, ask.now
     keep = lookups.keep(competition, now)
     health = keep("health", lambda: scoring_queue.of_competition(session, competition=competition, now=now))
     counts = activity.counts(session, competition=competition)
-    ask.shown["held_count"] = counts.held
-    return Console.of(
+    shown = Console.of(
         competition,
         phase=phases.phase(competition, now),
         health=health.sign,
@@ -121,6 +101,18 @@ def console(ask: Ask) -> Console:
         team_count=counts.teams,
         submission_counts=keep("files", lambda: activity.files(session, competition=competition)),
     )
+    if ask.is_page:
+        dates = home.dates_of(competition, now)
+        ask.shown |= {
+            "health_sentence": SENTENCES[health.sign],
+            "reasons": keep("reasons", lambda: activity.reasons(session, competition=competition, now=now)),
+            "tasks": list(_tasks(ask, shown, held_count=counts.held)),
+            "next": _next_step(ask),
+            "missing": checklist.publication(ask).missing if ask.competition_view.is_draft else [],
+            "dates": [(each, formats.span(each.at - now)) for each in dates if each.at and each.at > now],
+            "export_kinds": [kind.value for kind in tables.TableKind],
+        }
+    return shown
 
 
 @CONSOLE.act(
@@ -140,7 +132,7 @@ def resume_submissions(act: Act) -> None:
     lifecycle.resume(act)
 
 
-def _tasks(ask: Ask, shown: Console) -> Iterator[Task]:
+def _tasks(ask: Ask, shown: Console, *, held_count: int) -> Iterator[Task]:
     """Yield the open tasks, most urgent first."""
 
     def at(endpoint: str, **values: Any) -> str:
@@ -154,7 +146,7 @@ def _tasks(ask: Ask, shown: Console) -> Iterator[Task]:
     broken = organizer_jobs.broken(ask.session, competition=ask.competition)
     for words, endpoint in (BROKEN[kind] for kind in broken if kind in BROKEN):
         yield Task(f"{words} failed", at(endpoint), is_fault=True)
-    if held_count := ask.shown["held_count"]:
+    if held_count:
         words = f"{counted(held_count, 'data file')} held back"
         yield Task(words, at("organize_data.index"), is_fault=True)
     if shown.waiting_count:

@@ -52,15 +52,11 @@ class OrganizerList(Answer):
     organizers: list[OrganizerLine]
 
 
-@ORGANIZERS.read(
-    "",
-    OrganizerList,
-    endpoint="index",
-    page="competitions/organizers.html",
-    extra=lambda ask, _: {"roles": WHAT_ROLES_MAY, "states": checklist.sections(ask)},
-)
+@ORGANIZERS.read("", OrganizerList, endpoint="index", page="competitions/organizers.html")
 def organizer_list(ask: Ask) -> OrganizerList:
     """List the organizers and their roles."""
+    if ask.is_page:
+        ask.shown |= {"roles": WHAT_ROLES_MAY, "states": checklist.sections(ask)}
     rows = organizers.list_all(ask.session, competition=ask.competition)
     return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in rows])
 

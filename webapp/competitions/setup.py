@@ -163,13 +163,15 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
     }
 
 
-@SETUP.read("/settings", SettingsAnswer, endpoint="show", page="competitions/setup.html", extra=_page)
+@SETUP.read("/settings", SettingsAnswer, endpoint="show", page="competitions/setup.html")
 def organized_settings(ask: Ask) -> SettingsAnswer:
     """Return the settings of a competition, and the reasons why some are locked."""
-    shown = _settings(ask.competition, ask.now)
-    if not ask.is_page:
-        g.version = shown["version"]
-    return SettingsAnswer(**shown)
+    shown = SettingsAnswer(**_settings(ask.competition, ask.now))
+    if ask.is_page:
+        ask.shown |= _page(ask, shown)
+    else:
+        g.version = shown.version
+    return shown
 
 
 @SETUP.read("/settings.toml", None, file="application/toml")

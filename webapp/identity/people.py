@@ -72,17 +72,11 @@ class InvitationLink(Answer):
     url: str
 
 
-@PEOPLE.read(
-    "",
-    PersonList,
-    endpoint="index",
-    page="identity/people.html",
-    extra=lambda _ask, _people: {"link": None, "link_for": None},
-)
+@PEOPLE.read("", PersonList, endpoint="index", page="identity/people.html")
 def person_list(ask: Ask, query: Searched) -> PersonList:
     """List the accounts whose name or e-mail address contains `q`, newest first."""
     listed = accounts.list_after(ask.session, search=query.q, part=query.part)
-    ask.shown["rows"] = listed.rows
+    ask.shown |= {"rows": listed.rows, "link": None, "link_for": None}
     people = [
         PersonLine.of(each, linked_logins=each.identities, has_second_factor=bool(each.second_factors))
         for each in listed.rows

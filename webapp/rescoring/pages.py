@@ -52,68 +52,57 @@ blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/
 RESCORING = Surface(blueprint, tag=TAG, role=Role.VIEWER, acts=Role.EDITOR)
 
 
-def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
-    """Return what the list's page shows above: the rescoring in preparation, or the ways to start one."""
-    session, competition = ask.session, ask.competition
-    number = next(
-        (each.number for each in made.versions if each.state is ScoringVersionState.PREPARING), None
-    )
-    version = number and preparation.get(session, competition=competition, number=number)
-    progress = preparation.progress(session, version=version) if version else None
-    checks = [
-        job
-        for job in check_jobs.newest(session, competition=competition)
-        if check_jobs.why_not_acceptable(competition, job) is None
-    ]
-    job = None if version else check_jobs.newest_settings_check(session, competition=competition)
-    return {
-        "preparing": number,
-        "is_ready": progress is not None and progress.is_final,
-        "checks": checks,
-        "settings_check": job,
-        "is_checking": job is not None and not job.is_final,
-        "settings_changes": job and api_models.changed(lookup.live(competition), asked_settings(job).rules),
-        "chosen": request.values.get("solution", type=int) or (checks[0].id if checks else None),
-    }
-
-
-@RESCORING.read("", ScoringVersionList, endpoint="index", page="rescoring/versions.html", extra=_starts)
+@RESCORING.read("", ScoringVersionList, endpoint="index", page="rescoring/versions.html")
 def scoring_versions(ask: Ask) -> ScoringVersionList:
     """List the scoring versions."""
-    job = check_jobs.newest_settings_check(ask.session, competition=ask.competition)
+    session, competition = ask.session, ask.competition
+    job = check_jobs.newest_settings_check(session, competition=competition)
     ask.state = job and (job.id, job.state, job.progress)
-    versions = preparation.list_all(ask.session, competition=ask.competition)
+    versions = preparation.list_all(session, competition=competition)
+    if ask.is_page:
+        version = next((each for each in versions if each.state is ScoringVersionState.PREPARING), None)
+        progress = preparation.progress(session, version=version) if version else None
+        checks = [
+            each
+            for each in check_jobs.newest(session, competition=competition)
+            if check_jobs.why_not_acceptable(competition, each) is None
+        ]
+        shown = None if version else job
+        ask.shown |= {
+            "preparing": version and version.number,
+            "is_ready": progress is not None and progress.is_final,
+            "checks": checks,
+            "settings_check": shown,
+            "is_checking": shown is not None and not shown.is_final,
+            "settings_changes": shown
+            and api_models.changed(lookup.live(competition), asked_settings(shown).rules),
+            "chosen": request.values.get("solution", type=int) or (checks[0].id if checks else None),
+        }
     return ScoringVersionList(
         versions=[ScoringVersionLine.of(each, solution=each.solution.number) for each in versions], next=None
     )
 
 
-def _settings_form(ask: Ask, _made: MetricInUse) -> dict[str, Any]:
-    """Return the form of the settings that a rescoring may change, with the entered values."""
-    live = Rules.of(lookup.live(ask.competition))
-    used = competition_settings.of(ask.competition).changed(identities=live.identities, metric=live.metric)
-    groups, options, fitting = _groups(live.metric), metrics.options(), live.metric.alternatives
-    names = [name for group in groups for name in group.names]
-    fields = settings_form.fields_of(used, names, is_sent=ask.problem is not None)
-    return {
-        "groups": groups,
-        "metrics": {name: options[name] for name in fitting},
-        "has_metric_file": registry.PYTHON in fitting and receiving.may_upload_metrics(),
-        "fields": fields,
-        "problems": settings_form.tell(fields, ask.problem),
-    }
-
-
 @replace(RESCORING, role=Role.EDITOR).read(
-    "/settings",
-    MetricInUse,
-    endpoint="settings",
-    page="rescoring/metric_settings.html",
-    extra=_settings_form,
+    "/settings", MetricInUse, endpoint="settings", page="rescoring/metric_settings.html"
 )
 def rescoring_settings(ask: Ask) -> MetricInUse:
     """Return the settings that a rescoring may change, and the newest settings check."""
     rules = Rules.of(lookup.live(ask.competition))
+    if ask.is_page:
+        used = competition_settings.of(ask.competition).changed(
+            identities=rules.identities, metric=rules.metric
+        )
+        groups, options, fitting = _groups(rules.metric), metrics.options(), rules.metric.alternatives
+        names = [name for group in groups for name in group.names]
+        fields = settings_form.fields_of(used, names, is_sent=ask.problem is not None)
+        ask.shown |= {
+            "groups": groups,
+            "metrics": {name: options[name] for name in fitting},
+            "has_metric_file": registry.PYTHON in fitting and receiving.may_upload_metrics(),
+            "fields": fields,
+            "problems": settings_form.tell(fields, ask.problem),
+        }
     job = check_jobs.newest_settings_check(ask.session, competition=ask.competition)
     return MetricInUse(
         identities=list(rules.identities),

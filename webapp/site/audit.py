@@ -50,21 +50,19 @@ class AuditList(Answer):
     next: str | None
 
 
-def _filters(ask: Ask, _: AuditList) -> dict[str, Any]:
-    return {
-        "actions": log.actions(ask.session, competition=ask.competition),
-        "people": log.people(ask.session, competition=ask.competition),
-    }
-
-
-@AUDIT.read("", AuditList, endpoint="index", page="site/audit.html", extra=_filters)
+@AUDIT.read("", AuditList, endpoint="index", page="site/audit.html")
 def audit_list(ask: Ask, query: AuditQuery) -> AuditList:
     """List the audit entries of a competition, newest first."""
     competition = ask.competition if "slug" in ask.arguments else None
     entries, names = log.list_after(
         ask.session, competition=competition, action=query.action, person=query.by, part=query.part
     )
-    ask.shown["changes"] = {entry.id: changes_of(entry) for entry in entries.rows} if ask.is_page else {}
+    if ask.is_page:
+        ask.shown |= {
+            "changes": {entry.id: changes_of(entry) for entry in entries.rows},
+            "actions": log.actions(ask.session, competition=ask.competition),
+            "people": log.people(ask.session, competition=ask.competition),
+        }
     lines = [
         AuditLine.of(
             entry,

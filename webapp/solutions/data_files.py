@@ -1,10 +1,8 @@
 """Data files (page and API): upload, leak check, release, benchmarks."""
 
-from typing import Any
-
 from flask import Blueprint, request, url_for
 
-from grader.models import DataCheckState, DataFile, Role, Submission, SubmissionStatus
+from grader.models import DataCheckState, Role, Submission, SubmissionStatus
 from grader.services.competitions.acting import Act
 from grader.services.solutions import data_checks, data_files
 from grader.services.submissions import benchmark_entries
@@ -67,32 +65,36 @@ class DataAnswer(Answer):
     job: Job | None
 
 
-def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
-    """Return what the page shows beside the files: their findings, and the files that are being checked."""
-    session, competition = ask.session, ask.competition
-    files = data_files.list_all(session, competition=competition)
-    return {
-        "states": checklist.sections(ask),
-        "check_states": STATES,
-        "findings": {file.name: data_checks.findings_of(file).sentences for file in files},
-        "stale": {file.name for file in data_checks.stale(session, competition=competition)},
-        "benchmarks": benchmark_entries.list_all(session, competition=competition),
-        "entered_for": (request.view_args or {}).get("name", ""),
-        "max_bytes": data_files.MAX_BYTES,
-    }
-
-
-@DATA.read("", DataAnswer, endpoint="index", page="solutions/data.html", extra=_more)
+@DATA.read("", DataAnswer, endpoint="index", page="solutions/data.html")
 def organized_data(ask: Ask) -> DataAnswer:
     """List the data files with the results of their checks, and the benchmarks."""
     session, competition = ask.session, ask.competition
     job = data_checks.newest(session, competition=competition)
     files = data_files.list_all(session, competition=competition)
+    findings = {file.name: data_checks.findings_of(file) for file in files}
+    benchmarks = benchmark_entries.list_all(session, competition=competition)
+    if ask.is_page:
+        ask.shown |= {
+            "states": checklist.sections(ask),
+            "check_states": STATES,
+            "findings": findings,
+            "stale": {file.name for file in data_checks.stale(session, competition=competition)},
+            "benchmarks": benchmarks,
+            "entered_for": (request.view_args or {}).get("name", ""),
+            "max_bytes": data_files.MAX_BYTES,
+        }
     return DataAnswer(
-        files=[_data_file(each, data_checks.findings_of(each)) for each in files],
-        benchmarks=[
-            _benchmark(each) for each in benchmark_entries.list_all(session, competition=competition)
+        files=[
+            OrganizersDataFile.of(
+                each,
+                state=each.check_state,
+                discloses=list(findings[each.name].discloses),
+                unopened=list(findings[each.name].unopened),
+                consequence=findings[each.name].consequence,
+            )
+            for each in files
         ],
+        benchmarks=[_benchmark(each) for each in benchmarks],
         is_final=job is None or job.is_final,
         job=Job.of(job) if job else None,
     )
@@ -100,17 +102,6 @@ def organized_data(ask: Ask) -> DataAnswer:
 
 def _benchmark(submission: Submission) -> BenchmarkLine:
     return BenchmarkLine(id=submission.id, name=submission.description, status=submission.status)
-
-
-def _data_file(file: DataFile, findings: Any) -> OrganizersDataFile:
-    """Return a data file and the result of its check as the API model."""
-    return OrganizersDataFile.of(
-        file,
-        state=file.check_state,
-        discloses=list(findings.discloses),
-        unopened=list(findings.unopened),
-        consequence=findings.consequence,
-    )
 
 
 def _stored(act: Act, name: str) -> Stored:

@@ -1,6 +1,5 @@
 """Solution (page and API): upload, column roles, report, acceptance."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from flask import Blueprint, Response, request, url_for
@@ -114,18 +113,6 @@ def _roles(job: OrganizerJob) -> dict[str, ColumnRole]:
     return {each["name"]: ColumnRole(each["role"]) for each in (job.result or {}).get("columns", [])}
 
 
-def _more(ask: Ask, shown: SolutionAnswer) -> Mapping[str, Any]:
-    live = ask.competition.live_scoring_version
-    return {
-        "states": checklist.sections(ask),
-        "stored": live and live.solution,
-        "sample": metrics.sample_solution(metric.of(ask.competition).metric),
-        "report": live and live.solution.report,
-        "ticks": _ticks(ask),
-        "file_limit_bytes": SIZE_CAP,
-    }
-
-
 def _ticks(ask: Ask) -> Any:
     """Return the identities of a draft's newest report for selection, or None."""
     settings = competition_settings.of(ask.competition)
@@ -143,39 +130,41 @@ def _ticks(ask: Ask) -> Any:
     }
 
 
-@SOLUTION.read("", SolutionAnswer, endpoint="index", page="solutions/solution.html", extra=_more)
+@SOLUTION.read("", SolutionAnswer, endpoint="index", page="solutions/solution.html")
 def organized_solution(ask: Ask) -> SolutionAnswer:
     """Return the live solution with its report, and the newest checks."""
+    if ask.is_page:
+        live = ask.competition.live_scoring_version
+        ask.shown |= {
+            "states": checklist.sections(ask),
+            "stored": live and live.solution,
+            "sample": metrics.sample_solution(metric.of(ask.competition).metric),
+            "report": live and live.solution.report,
+            "ticks": _ticks(ask),
+            "file_limit_bytes": SIZE_CAP,
+        }
     return solution_answer(ask.session, ask.competition)
 
 
-def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
-    job = check_jobs.get(ask.session, competition=ask.competition, job_id=shown.job.id)
-    has_identities = CheckParameters.from_dict(job.parameters).choice.metric.takes_identities
-    # Without a report, every role is doubtful. A column that nearly fits a role may be misclassified.
-    report, columns = shown.report, shown.columns
-    missed = report.get("undecided", ()) if report else [c.name for c in columns]
-    return {
-        "states": checklist.sections(ask),
-        "created_by": job.created_by.name if job.created_by else "the system",
-        "report": report,
-        "has_identities": has_identities,
-        "roles": [*ColumnRole] if has_identities else NAMED_ROLES,
-        "clear": {c.name for c in columns if c.role in CLEAR and c.name not in missed},
-        "ticks": _ticks(ask) if shown.is_stored and shown.why_not is None else None,
-    }
-
-
-@SOLUTION.read(
-    "/<int:job_id>",
-    SolutionCheck,
-    endpoint="show",
-    page="solutions/solution_check.html",
-    extra=_more_of_check,
-)
+@SOLUTION.read("/<int:job_id>", SolutionCheck, endpoint="show", page="solutions/solution_check.html")
 def solution_check(ask: Ask, job_id: int) -> SolutionCheck:
     """Return the progress of the check of a solution, then its report and the roles of the columns."""
-    return _check(ask.competition, check_jobs.get(ask.session, competition=ask.competition, job_id=job_id))
+    job = check_jobs.get(ask.session, competition=ask.competition, job_id=job_id)
+    check = _check(ask.competition, job)
+    if ask.is_page:
+        has_identities = CheckParameters.from_dict(job.parameters).choice.metric.takes_identities
+        # Without a report, every role is doubtful. A column that nearly fits a role may be misclassified.
+        missed = check.report.get("undecided", ()) if check.report else [c.name for c in check.columns]
+        ask.shown |= {
+            "states": checklist.sections(ask),
+            "created_by": job.created_by.name if job.created_by else "the system",
+            "report": check.report,
+            "has_identities": has_identities,
+            "roles": [*ColumnRole] if has_identities else NAMED_ROLES,
+            "clear": {c.name for c in check.columns if c.role in CLEAR and c.name not in missed},
+            "ticks": _ticks(ask) if check.is_stored and check.why_not is None else None,
+        }
+    return check
 
 
 @SOLUTION.read("/<int:job_id>/changes.csv", None, endpoint="changes", file="text/csv")

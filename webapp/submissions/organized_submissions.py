@@ -1,6 +1,6 @@
 """Submissions of all teams (pages and API): search, retry, marks."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from flask import Blueprint
 from pydantic import Field
@@ -88,22 +88,8 @@ def _line(match: SubmissionMatch) -> OrganizersSubmission:
 SUBMISSIONS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
 
 
-def _of_list(ask: Ask, _submissions: Answer) -> dict[str, Any]:
-    """Return the number of failed submissions, and the choices of the filters."""
-    return {
-        "failed_count": scoring_queue.count_failed(ask.session, competition=ask.competition),
-        "columns": COLUMNS,
-        "statuses": tuple(SubmissionStatus),
-        "kinds": tuple(SubmissionKind),
-    }
-
-
 @SUBMISSIONS.read(
-    "",
-    OrganizersSubmissionList,
-    endpoint="index",
-    page="submissions/organized_submissions.html",
-    extra=_of_list,
+    "", OrganizersSubmissionList, endpoint="index", page="submissions/organized_submissions.html"
 )
 def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmissionList:
     """List all teams' submissions that match the filters, newest first."""
@@ -124,8 +110,16 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
         ),
         part=query.part,
     )
-    of_organizers = {line.submission.id for line in matches.rows if line.submission.team.is_organizers}
-    ask.shown |= {"team": team, "of_organizers": of_organizers}
+    if ask.is_page:
+        submissions = [line.submission for line in matches.rows]
+        ask.shown |= {
+            "team": team,
+            "of_organizers": {each.id for each in submissions if each.team.is_organizers},
+            "failed_count": scoring_queue.count_failed(ask.session, competition=ask.competition),
+            "columns": COLUMNS,
+            "statuses": tuple(SubmissionStatus),
+            "kinds": tuple(SubmissionKind),
+        }
     return OrganizersSubmissionList(submissions=[_line(line) for line in matches.rows], **ending(matches))
 
 

@@ -8,6 +8,7 @@ from grader.models import Competition, SubmissionStatus
 from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import submission_results
+from grader.services.leaderboards.submission_results import Overview
 from grader.services.submissions import accepting, receipts, scoring_queue, selections
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.accepting import Opened
@@ -53,10 +54,9 @@ def _competition(session: Any, **arguments: Any) -> Competition:
 ONE = Surface(blueprint, tag=TAG, role=Access.USER, api="", find=_competition)
 
 
-def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
+def _of_page(ask: Ask, access: Opened, summary: Overview) -> dict[str, Any]:
     """Return what the page shows beside the submission's results: its team's affairs."""
     session, competition, now = ask.session, ask.competition, ask.now
-    access, summary = ask.shown["access"], ask.shown["summary"]
     submission, is_organizers = access.submission, access.viewer is Viewer.ORGANIZER
     is_out = submission.team.is_disqualified
     can_select = selections.is_open(competition, now, submission.team) and not is_out
@@ -66,6 +66,8 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
     best, before = (each and each.submission_id for each in (summary.entry, summary.before))
     return {
+        "access": access,
+        "summary": summary,
         "is_organizers": is_organizers,
         "is_final": submission.status is not SubmissionStatus.PENDING,
         "is_selectable": selections.is_selectable(submission),
@@ -82,11 +84,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
 
 
 @ONE.read(
-    "/submissions/<int:submission_id>",
-    SubmissionDetails,
-    endpoint="show",
-    page="submissions/show.html",
-    extra=_of_page,
+    "/submissions/<int:submission_id>", SubmissionDetails, endpoint="show", page="submissions/show.html"
 )
 def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
     """Return a submission of the user's team or of a competition that the user organizes."""
@@ -94,11 +92,12 @@ def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
     if "slug" in ask.arguments and access.submission.status is SubmissionStatus.PENDING:
         ask.state = scoring_queue.is_being_scored(ask.session, submission=access.submission)
     summary = _summary(ask, access)
-    ask.shown |= {"access": access, "summary": summary}
+    if ask.is_page:
+        ask.shown |= _of_page(ask, access, summary)
     return api_models.details(access.submission, summary)
 
 
-def _summary(ask: Ask, access: Opened) -> submission_results.Overview:
+def _summary(ask: Ask, access: Opened) -> Overview:
     return submission_results.summary(
         ask.session,
         submission=access.submission,

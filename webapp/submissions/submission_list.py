@@ -32,10 +32,9 @@ __all__ = ["blueprint"]
 OWN = Surface(blueprint, tag=TAG, role=Access.USER)
 
 
-def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
+def _of_page(ask: Ask, state: Situation) -> dict[str, Any]:
     """Return what the page shows beside the list: the form or its absence, the selection and ranks."""
-    session, state, choice = ask.session, ask.shown["state"], ask.shown["would_count"]
-    competition, team, view = state.competition, state.team, ask.competition_view
+    session, competition, team, view = ask.session, state.competition, state.team, ask.competition_view
     standings = Standings(session, lookup.live(competition).id, Split.PUBLIC)
     best = standings.entry_of(team.id) if team else None
     is_out = team is not None and team.is_disqualified
@@ -53,19 +52,18 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         "metric": view.metric,
         "file_limit_bytes": accepting.size_cap(competition),
         "other_labels": intake.other_labels(session, competition_id=competition.id),
-        "choice": None if is_out else choice,
         "best_id": best.submission_id if best else None,
-        "selectable": {each.id for each in ask.shown["rows"] if selections.is_selectable(each)},
         "outcome": outcome,
         "results": {each.submission_id: each for each in outcome.lines} if outcome else {},
         "reason_words": REASONS,
+        "is_out": is_out,
         "can_select": selections.is_open(competition, state.now, team) and not is_out,
         "selection_closes_at": selections.closes_at(competition, team),
         **context(state, ask.problem),
     }
 
 
-@OWN.read("/submissions", SubmissionList, endpoint="index", page="submissions/index.html", extra=_of_page)
+@OWN.read("/submissions", SubmissionList, endpoint="index", page="submissions/index.html")
 def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     """List the team's submissions, newest first, with the remaining limits and the selection."""
     session = ask.session
@@ -80,7 +78,10 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     submissions = slice_of_list(
         [each.submission for each in files], key=lambda each: each.id, part=query.part
     )
-    ask.shown |= {"state": state, "rows": submissions.rows, "would_count": choice, "known": known}
+    if ask.is_page:
+        selectable = {each.id for each in submissions.rows if selections.is_selectable(each)}
+        values = {"state": state, "rows": submissions.rows, "choice": choice, "known": known}
+        ask.shown |= _of_page(ask, state) | values | {"selectable": selectable}
     return SubmissionList.of(
         submissions,
         submissions=[SubmissionLine.of(each, public_score=known[each.id].score) for each in submissions.rows],

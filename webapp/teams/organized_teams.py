@@ -144,17 +144,14 @@ def _grant_line(grant: SubmissionGrant) -> Grant:
     return Grant.of(grant, team=grant.team and grant.team.name)
 
 
-def _grants(ask: Ask, _teams: Answer) -> dict[str, Any]:
-    """Return the extra submissions of all teams."""
-    return {"carried": None, "grants": grant_list(ask).grants, "today": ask.now.date()}
-
-
 TEAMS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
 
 
-@TEAMS.read("", OrganizersTeamList, endpoint="index", page="teams/organized_teams.html", extra=_grants)
+@TEAMS.read("", OrganizersTeamList, endpoint="index", page="teams/organized_teams.html")
 def organized_teams(ask: Ask, query: TeamQuery) -> OrganizersTeamList:
     """List the teams that match the filters, newest first."""
+    if ask.is_page:
+        ask.shown |= {"carried": None, "grants": grant_list(ask).grants, "today": ask.now.date()}
     teams = team_search.find(
         ask.session,
         competition=ask.competition,

@@ -116,15 +116,14 @@ class EntryAndTeam(Entry):
     selection: Selection | None
 
 
-@TEAM.read(
-    "/team", EntryAndTeam, endpoint="show", page="teams/show.html", extra=lambda _ask, _page: {"link": None}
-)
+@TEAM.read("/team", EntryAndTeam, endpoint="show", page="teams/show.html")
 def team(ask: Ask) -> EntryAndTeam:
     """Return the user's entry, team, remaining submissions and selection in a competition."""
     session, competition, now = ask.session, ask.competition, ask.now
     own = rosters.find_team(session, competition=competition, user=ask.user)
     choice = selections.would_count(session, competition=competition, team=own, now=now) if own else None
     ask.shown |= {
+        "link": None,
         "own": own,
         "can_grow": rosters.can_change(competition, now),
         "is_running": rosters.is_running(competition, now),
