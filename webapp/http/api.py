@@ -30,19 +30,9 @@ Model = TypeVar("Model", bound=BaseModel)
 KEY_HEADER = "Idempotency-Key"
 SHOWN_LENGTH = 40  # characters
 LONGEST_NAME, MOST_LISTED = 200, 30  # characters of a field's name, problems of a request
-PLAIN_WORDS = {
-    "missing": "is missing",
-    "extra_forbidden": "is not a field of this request",
-    "bool_parsing": "must be true or false",
-    "bool_type": "must be true or false",
-    "int_parsing": "must be a whole number",
-    "int_parsing_size": "must be a whole number",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "string_type": "must be text",
-    "date_from_datetime_parsing": "must be a date such as 2030-01-31",
-    "datetime_from_date_parsing": "must be a time such as 2030-01-31T12:00:00Z",
-}
+NAMES = {"missing": "is missing", "extra_forbidden": "is not a field of this request"}
+# Reasons after a comma, unlike the alternatives in quotes, and words about pydantic's order of validators.
+DETAILS = re.compile(r"(, [^']| after validation).*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +161,18 @@ def _not_json() -> Refusal:
 
 
 def _sentence(problem: Any) -> str:
-    """Return the problem of a field, such as `` `count` must be a whole number, not 'two'. ``"""
-    place = _place(problem)
-    own = re.sub(r"^\w+ should", "must", problem["msg"].removeprefix("Value error, "))
-    if problem["type"] == "value_error" and own.endswith("."):  # a sentence of a validator
+    """Return the problem of a field, such as `` `count` must be a valid integer, not 'two'. ``"""
+    place, kind = _place(problem), problem["type"]
+    if kind in NAMES:
+        return f"`{place}` {NAMES[kind]}."
+    own = problem["msg"].removeprefix("Value error, ")
+    if kind == "value_error" and own.endswith("."):  # a sentence of a validator
         return f"`{place}`: {own}" if place else own
-    own = own.partition(" after validation")[0]
+    if kind != "value_error":
+        own = re.sub(r"^\w+ should", "must", DETAILS.sub("", own))
     if isinstance(problem["input"], str):
         own = own.replace("item", "character")
-    words = PLAIN_WORDS.get(problem["type"]) or own.rstrip(".")
-    value = "" if problem["type"] in ("missing", "extra_forbidden") else _value(problem["input"])
-    return f"`{place}` {words[0].lower()}{words[1:]}{value}." if place else f"{words}{value}."
+    return f"`{place}` {own}{_value(problem['input'])}."
 
 
 def _place(problem: Any) -> str:

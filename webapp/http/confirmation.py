@@ -27,18 +27,17 @@ _NOT_KEPT = frozenset({FIELD, CHANGE, "csrf_token"})
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to confirm: heading, effects, and the confirmation page's button label and return URL.
+    """A question to confirm: heading, effects, and the label of the confirmation page's button.
 
-    `back` is the page of the act by default. The confirmation is bound to `state`, or to the sentences if
-    `state` is empty. An action with `is_final` cannot be undone. With `can_change`, a button leads back to
-    the form with the entered values; that page checks `wants_to_change`. `problems` are the fields that
-    need the confirmation. `template` renders the page with the further values `shown`.
+    The confirmation is bound to `state`, or to the sentences if `state` is empty. An action with `is_final`
+    cannot be undone. With `can_change`, a button leads back to the form with the entered values; that page
+    checks `wants_to_change`. `problems` are the fields that need the confirmation. `template` renders the
+    page with the further values `shown`.
     """
 
     heading: str
     sentences: tuple[str, ...]
     button: str
-    back: str = ""
     state: str = ""
     is_final: bool = False
     can_change: bool = False
@@ -85,7 +84,6 @@ def confirm(question: Question, session: Any = None) -> None:
         count = outbox.count_queued(session) if current_site().settings.sends_mail() else 0
         letters = f"{counted(count, 'e-mail')} will be sent." if count else "No e-mail will be sent."
         question = replace(question, sentences=(*question.sentences, letters))
-    question = replace(question, back=question.back or g.back())
     if _token() != question.token:
         raise Unconfirmed(question)
 
@@ -115,6 +113,7 @@ def _ask(unconfirmed: Unconfirmed) -> ResponseReturnValue:
         unconfirmed.question.template,
         **unconfirmed.question.shown,
         question=unconfirmed.question,
+        back=g.back(),
         kept=kept,
         field=FIELD,
         change=CHANGE,

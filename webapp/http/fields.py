@@ -9,7 +9,6 @@ from flask import Flask, request
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetPydanticSchema,
@@ -54,12 +53,6 @@ def _storable(text: str) -> str:
     return text
 
 
-def _no_flag(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("must be a whole number")  # noqa: TRY004  (pydantic reports it as an invalid field)
-    return value
-
-
 def _aware(time: datetime) -> datetime:
     if time.tzinfo is None:
         raise ValueError("must include a time zone, such as 2030-01-31T12:00:00Z")
@@ -68,9 +61,9 @@ def _aware(time: datetime) -> datetime:
 
 Text = Annotated[str, AfterValidator(_storable)]
 Search = Annotated[Text, Field(max_length=TEXT_MAX_LENGTH)]
-Whole = Annotated[int, BeforeValidator(_no_flag)]
+
 Binary = WithJsonSchema({"type": "string", "format": "binary"})
-Number = Annotated[Whole, Field(ge=0, le=LARGEST)]
+Number = Annotated[int, Field(ge=0, le=LARGEST)]
 Moment = Annotated[
     datetime,
     AfterValidator(_aware),
@@ -95,11 +88,13 @@ class Sent(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _no_words_for_flags(cls, value: object, info: ValidationInfo) -> object:
-        """Reject `"yes"`, `"on"` and similar words, which pydantic would convert to a boolean."""
-        annotation = cls.model_fields[str(info.field_name)].annotation
-        is_flag = bool in (annotation, *get_args(annotation))
-        if is_flag and isinstance(value, str) and value.casefold() not in ("true", "false", "1", "0"):
+        """Reject what pydantic would convert: words such as `"yes"` to a boolean, booleans to a number."""
+        kinds = list(_kinds(cls.model_fields[str(info.field_name)].annotation))
+        is_word = isinstance(value, str) and value.casefold() not in ("true", "false", "1", "0")
+        if bool in kinds and is_word:
             raise ValueError("must be true or false")
+        if int in kinds and isinstance(value, bool):
+            raise ValueError("must be a valid integer")
         return value
 
 
@@ -113,7 +108,7 @@ class Sized(Sent):
     """The page size of a list."""
 
     per_page: Annotated[
-        Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] | None,
+        Annotated[int, Field(ge=1, le=MOST_PER_PAGE)] | None,
         Field(
             description=f"The number of rows per response: {PAGE_SIZE} by default, at most {MOST_PER_PAGE}."
         ),

@@ -27,7 +27,7 @@ from grader.services.site.outbox import Notice
 from webapp.http import auth
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
-from webapp.http.fields import Answer, Moment, Sent, Text, Whole, entered
+from webapp.http.fields import Answer, Moment, Sent, Text, entered
 from webapp.http.site import current_site
 from webapp.identity import password_guesses
 from webapp.surface import Access, Ask, Surface
@@ -61,7 +61,7 @@ class TokenRequest(Sent):
         Text | None, Field(description="The only competition for which the token is valid; null for all.")
     ] = None
     days: Annotated[
-        Whole | None,
+        int | None,
         Field(
             ge=1, le=LONGEST_DAYS, description="The lifetime in days; null for a token that does not expire."
         ),
@@ -282,8 +282,7 @@ def revoke_token(act: Act, token_id: int) -> None:
     token = api_tokens.revoke(act.session, user=act.user, token_id=token_id, now=act.now, asking=g.token)
     if g.token is None:
         sentence = "Programs that use it will lose access."
-        back = url_for("account.show")
-        confirm(Question(f"Revoke the token {token.name}?", (sentence,), "Revoke token", back, is_final=True))
+        confirm(Question(f"Revoke the token {token.name}?", (sentence,), "Revoke token", is_final=True))
 
 
 @PAGE.act(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, request
 from pydantic import Field
 from werkzeug.exceptions import NotFound
 
@@ -224,4 +224,4 @@ def _person(act: Act, user_id: int) -> User:
 def _ask(heading: str, button: str, *sentences: str, is_final: bool = False) -> None:
     """Ask for a confirmation on the page; operations need none."""
     if request.blueprint != "api":
-        confirm(Question(heading, sentences, button, url_for("people.index"), is_final=is_final))
+        confirm(Question(heading, sentences, button, is_final=is_final))

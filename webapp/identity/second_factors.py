@@ -163,8 +163,7 @@ def remove_factor(act: Act, factor_id: int) -> str:
     sentence = "You will no longer be able to log in with it."
     if not logins.has_factor(act.session, user=act.user):
         sentence = "Your account will have no second factor, and your recovery codes will be deleted."
-    back = url_for("account.second_factors")
-    confirm(Question(f"Remove {factor.name}?", (sentence,), "Remove", back, is_final=True))
+    confirm(Question(f"Remove {factor.name}?", (sentence,), "Remove", is_final=True))
     return factor.name
 
 

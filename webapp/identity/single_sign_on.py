@@ -139,7 +139,7 @@ def unlink_identity(act: Act, identity_id: int) -> str:
     client = current_site().providers.get(identity.provider)
     label = client.provider.label if client else identity.provider
     sentence = f"You will no longer be able to log in with {label}."
-    confirm(Question(f"Unlink {label}?", (sentence,), "Unlink", account.url()))
+    confirm(Question(f"Unlink {label}?", (sentence,), "Unlink"))
     return label
 
 

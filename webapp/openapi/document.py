@@ -28,8 +28,7 @@ INTRODUCTION = (
     "new version of the API. New fields can be added to responses at any time."
 )
 SCHEMAS = "#/components/schemas/"
-# Names that pydantic uses instead of JSON Schema keywords for fields with a validator.
-KEYWORDS = {"ge": "minimum", "le": "maximum"}
+
 BINARY = {"type": "string", "format": "binary"}
 FILE_NAME = {
     "file_name": {"type": "string", "description": "The file's name, if the whole body is the file."}
@@ -190,10 +189,10 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(part: Any) -> Any:
-    """Return a part of the document without generated titles, and with JSON Schema keywords."""
+    """Return a part of the document without generated titles."""
     if isinstance(part, dict):
         return {
-            KEYWORDS.get(name, name): _plain(value)
+            name: _plain(value)
             for name, value in part.items()
             if name != "title" or not isinstance(value, str)
         }

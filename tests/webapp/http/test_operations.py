@@ -164,7 +164,7 @@ JSON = {"content_type": "application/json"}
         ({"data": b'{"name": "x"}', "content_type": FORM}, "not_json", "Content-Type: application/json"),
         ({"json": {}}, "unreadable", "`name` is missing."),
         ({"json": {"name": "x", "nmae": 1}}, "unreadable", "`nmae` is not a field of this request."),
-        ({"json": {"name": 7, "days": "two"}}, "unreadable", "`days` must be a whole number, not 'two'."),
+        ({"json": {"name": 7, "days": "two"}}, "unreadable", "`days` must be a valid integer, not 'two'."),
         ({"json": {"name": "a\0b"}}, "unreadable", "`name` must be text without NUL"),
         ({"json": {"name": "x" * 65}}, "unreadable", "`name` must have at most 64 characters, not 'x"),
         ({"json": {"name": "x", "scopes": []}}, "unreadable", "`scopes` must have at least 1 item."),
