@@ -268,6 +268,7 @@ class Read:
 
     def refused(self, error: FairboardError, **arguments: Any) -> ResponseReturnValue:
         """Return the page with the error of an act."""
+        g.error_name = error.public_name
         return self.page(error, **arguments), status_of(error), headers_of(error)
 
     @property

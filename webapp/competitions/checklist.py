@@ -14,7 +14,7 @@ from grader.services.solutions import data_files as files
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.settings_form import METRIC
 from webapp.http.fields import Answer
-from webapp.http.organizer_operations import FaultAnswer, fault_answer
+from webapp.http.organizer_operations import FaultAnswer
 from webapp.surface import Ask
 
 
@@ -41,8 +41,8 @@ def publication(ask: Ask | Act) -> Publication:
     )
     return Publication(
         state=competition.state,
-        missing=[fault_answer(each) for each in missing],
-        suggestions=[fault_answer(each) for each in suggestions],
+        missing=[FaultAnswer(**each.as_problem()) for each in missing],
+        suggestions=[FaultAnswer(**each.as_problem()) for each in suggestions],
         submission_count=drafts.count_submissions(session, competition=competition),
         saved_sections=competition.saved_sections.split(),
     )

@@ -1,6 +1,6 @@
 """Competition pages: list, Home, Evaluation, figures, public log."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -18,7 +18,6 @@ from grader.services.rescoring import publication
 from grader.services.site import log
 from grader.services.solutions import intake
 from grader.services.teams import rosters
-from grader.services.teams.waiting import Waiting
 from webapp.competitions import home, prose
 from webapp.competitions.competition_view import CompetitionView, Deadline
 from webapp.http import lookups
@@ -26,7 +25,7 @@ from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
 from webapp.http.fields import Answer, Asked, Moment, Paged, PageSize, Search
 from webapp.http.site import current_site
-from webapp.surface import Access, Ask, Surface, query_of
+from webapp.surface import Access, Ask, Surface
 
 GROUPS = {
     "open": "Running",
@@ -37,7 +36,7 @@ GROUPS = {
     "archived": "Archived",
 }
 SAMPLE_LINES = 4
-FEWEST_TEAMS = 3  # on the leaderboard of the front page
+
 blueprint = Blueprint("competitions", __name__)
 PUBLIC = Surface(blueprint, tag="competitions", role=Access.PUBLIC)
 KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
@@ -45,26 +44,13 @@ KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A competition in the list; the last three values refer to the viewer and their team."""
+    """A competition in the list; the last two values refer to the viewer's team."""
 
     competition: CompetitionView
     figures: Glance
     deadline: Deadline | None
     own_team: Team | None
     rank: int | None
-    waiting: tuple[Waiting, ...]
-
-
-def living_board(session: Any, cards: Iterable[Card], now: datetime) -> dict[str, Any] | None:
-    """Return the top of the largest running leaderboard."""
-    running = [card for card in cards if card.competition.is_open]
-    card = max(running, key=lambda each: each.figures.team_count, default=None)
-    if card is None or card.figures.team_count < FEWEST_TEAMS:
-        return None
-    competition = card.competition.row
-    keep = lookups.keep(competition, now)
-    board = glance.of(session, competition=competition, team=None, now=now, keep=keep)
-    return {"competition": card.competition, "top": board.top} if board.top else None
 
 
 def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Card]:
@@ -74,7 +60,6 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
     ids = {each: team.id for each, team in teams.items()}
     ranks = glance.own_ranks(session, competitions=competitions, team_ids=ids, now=now)
     views = {each.id: CompetitionView(each, now) for each in competitions}
-    items = lookups.open_requests()
     return [
         Card(
             competition=views[each.id],
@@ -82,7 +67,6 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
             deadline=views[each.id].deadline(teams.get(each.id)),
             own_team=teams.get(each.id),
             rank=ranks.get(each.id),
-            waiting=tuple(item for item in items if item.competition == each.slug),
         )
         for each in competitions
     ]
@@ -94,30 +78,23 @@ class IndexQuery(Paged):
     q: Search = ""
 
 
-@blueprint.get("/")
-@blueprint.get("/competitions", alias=True)
-def index() -> ResponseReturnValue:
+@PUBLIC.read("/", None, endpoint="index", page="competitions/index.html")
+def index(ask: Ask, query: IndexQuery) -> dict[str, Any]:
     """List the competitions, open ones first, or those that match a search."""
-    query = query_of(IndexQuery)
-    number, search = query.page, query.q
-    with reading() as session:
-        now = db.now(session)
-        page = lookups.listed_page(session, page=number, now=now, search=search)
-        cards = cards_of(session, page.rows, now)
-        may_create = g.user is not None and drafts.may_create(session, user=g.user)
-        is_front = g.user is None and number == 1 and not search
-        living = living_board(session, cards, now) if is_front else None
-    return render_template(
-        "competitions/index.html",
-        groups={
+    page = lookups.listed_page(ask.session, page=query.page, now=ask.now, search=query.q)
+    cards = cards_of(ask.session, page.rows, ask.now)
+    return {
+        "groups": {
             name: list(each) for name, each in groupby(cards, key=lambda card: GROUPS[card.competition.state])
         },
-        may_create=may_create,
-        page=page,
-        search=search,
-        is_front=is_front,
-        living=living,
-    )
+        "may_create": ask.user is not None and drafts.may_create(ask.session, user=ask.user),
+        "page": page,
+        "search": query.q,
+        "is_front": ask.user is None and query.page == 1 and not query.q,
+    }
+
+
+blueprint.add_url_rule("/competitions", "index", alias=True)
 
 
 @blueprint.get("/competitions/<slug>")
@@ -170,14 +147,12 @@ def first_lines(competition: Competition) -> str:
         return "".join(sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES))
 
 
-@blueprint.get("/competitions/<slug>/figures/<name>")
-def figure(slug: str, name: str) -> Response:
+@PUBLIC.read("/competitions/<slug>/figures/<name>", None, endpoint="figure")
+def figure(ask: Ask, name: str) -> Response:
     """Send a figure with the media type that was detected when it was checked."""
-    site = current_site()
-    with reading() as session:
-        competition = competition_of(session, slug)
-        stored = figures.get(session, competition=competition, name=name)
-    answer = send_file(site.storage.open(stored.sha256), mimetype=stored.media_type, etag=stored.sha256)
+    stored = figures.get(ask.session, competition=ask.competition, name=name)
+    content = current_site().storage.open(stored.sha256)
+    answer = send_file(content, mimetype=stored.media_type, etag=stored.sha256)
     answer.cache_control.private = True
     answer.cache_control.max_age = KEPT_SECONDS if "version" in request.args else 0
     return answer

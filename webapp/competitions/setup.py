@@ -35,7 +35,7 @@ from webapp.http.auth import login_required
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import reading, require_role
 from webapp.http.fields import Answer, Binary, FileForm, Moment, Text
-from webapp.http.organizer_operations import FaultAnswer, Job, Stored, fault_answer
+from webapp.http.organizer_operations import FaultAnswer, Job, Stored
 from webapp.http.responses import expected_versions
 from webapp.presentation import formats
 from webapp.solutions import metrics, receiving
@@ -182,13 +182,13 @@ def settings_text(ask: Ask) -> Response:
 
 
 def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
-    settings = competition_settings.of(competition)
+    settings, warnings = competition_settings.of(competition), settings_warnings.warnings(competition, now)
     return {
         "version": competition_settings.version_of(settings),
         "settings": SettingsSent.model_construct(**dict(settings)),
         "locked": competition_settings.locks(competition, now),
         "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
-        "warnings": [fault_answer(each) for each in settings_warnings.warnings(competition, now)],
+        "warnings": [FaultAnswer(**each.as_problem()) for each in warnings],
     }
 
 

@@ -144,8 +144,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Exception, _unforeseen)
 
 
-def fairboard_error(error: FairboardError) -> ResponseReturnValue:
-    """Return the response to an error of the grader.
+def fairboard_error(error: FairboardError, **extra: Any) -> ResponseReturnValue:
+    """Return the response to an error of the grader, in JSON with further fields.
 
     Organizers' errors are shown to other users as internal errors.
     """
@@ -162,6 +162,7 @@ def fairboard_error(error: FairboardError) -> ResponseReturnValue:
         message=error.message,
         headers=headers_of(error),
         **details_of(error),
+        **extra,
     )
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from grader.models import JobState, OrganizerJobKind
-from grader.services.competitions.settings_problems import Fault
 from webapp.http.fields import Answer, Asked, Confirmation, Moment, Problems, Search, Sent, Text
 
 DESK = "/competitions/<slug>/organize"
@@ -67,8 +66,3 @@ class FaultAnswer(Answer):
 
     fields: list[str]
     message: str
-
-
-def fault_answer(problem: Fault) -> FaultAnswer:
-    """Return a problem as the API model."""
-    return FaultAnswer(fields=list(problem.names), message=problem.sentence)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from flask import g, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader.errors import ErrorKind, ParticipantError, Refusal
@@ -13,7 +13,7 @@ from grader.services.identity.api_tokens import Scope
 from grader.services.submissions import refusal
 from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.situation import SentFile
-from webapp.http import api, auth, errors
+from webapp.http import api, errors
 from webapp.http.api import operation
 from webapp.http.context import competition_of, reading, situation_in, writing
 from webapp.http.fields import FileForm
@@ -29,7 +29,6 @@ SHOWN_HERE = (ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.LIMITED, ErrorKin
 
 
 @blueprint.route("/submit", endpoint="submit", methods=["GET", "POST"])
-@auth.login_required
 def submit_form(slug: str) -> ResponseReturnValue:
     """Redirect to the Submissions page, or check or submit a file."""
     if request.method == "GET":
@@ -121,14 +120,12 @@ def _answer(accepted: AcceptedUpload) -> Accepted:
 
 def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
     """Return the page with the entered text or, for the page's script, only the rendered reason."""
-    g.error_name, status, headers = error.public_name, errors.status_of(error), errors.headers_of(error)
     if not errors.wants_json():
         return submission_list.submission_list.refused(error, slug=slug)
     with reading() as session:
         state = situation_in(session, slug)
-    shown = render_template("submissions/refusal.html", **submission_list.context(state, error))
-    answer = {"code": status, "error": error.public_name, "message": error.message}
-    return {**answer, **errors.details_of(error), "html": shown}, status, headers
+    html = render_template("submissions/refusal.html", **submission_list.context(state, error))
+    return errors.fairboard_error(error, html=html)
 
 
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:

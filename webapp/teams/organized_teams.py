@@ -10,8 +10,6 @@ from pydantic import Field
 from grader.models import MAIN_BOARD, Competition, Role, SubmissionGrant, Team
 from grader.services.competitions import lookup, team_names
 from grader.services.competitions.acting import Act
-from grader.services.competitions.phases import phase
-from grader.services.leaderboards import team_results
 from grader.services.rescoring.preparation import checked_reason
 from grader.services.submissions import decisions, selections
 from grader.services.teams import carry_over, divisions, grants, limits, moderation, team_search
@@ -23,10 +21,9 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Moment, Number, PageSize, Sent, Text
 from webapp.http.organizer_operations import ConfirmedReason, Extension, Reasoned, Searched
-from webapp.http.site import site_link
 from webapp.submissions.api_models import Limits
 from webapp.surface import Ask, Surface
-from webapp.teams.own_team import Divided
+from webapp.teams.own_team import Divided, certificates_of
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
 GRANTED = "Extra submissions given. The list shows the day on which they are valid."
@@ -140,7 +137,6 @@ def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, 
 
 
 def _grant_line(grant: SubmissionGrant) -> Grant:
-    """Return a grant as the API model."""
     return Grant.of(grant, team=grant.team and grant.team.name)
 
 
@@ -184,12 +180,7 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
 @TEAMS.read("/certificates", None, endpoint="certificates", page="teams/certificate.html")
 def certificates(ask: Ask) -> dict[str, Any]:
     """Show the certificates of all teams on the private leaderboard, one per printed page."""
-    shown: dict[str, Any] = {"competition": ask.competition, "phase": phase(ask.competition, ask.now)}
-    return {
-        "awards": team_results.awards(ask.session, viewer=Viewer.ORGANIZER, **shown),
-        "revealed_at": ask.competition.revealed_at,
-        "link": site_link("leaderboards.private", slug=ask.competition.slug),
-    }
+    return certificates_of(ask, viewer=Viewer.ORGANIZER)
 
 
 @TEAMS.read("/grants", GrantList)

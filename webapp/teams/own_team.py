@@ -205,13 +205,17 @@ def team_of_link(ask: Ask, token: str) -> InvitingTeam:
 )
 def certificate(ask: Ask, team_id: int) -> dict[str, Any]:
     """Show the certificate of a team on the private leaderboard."""
-    competition, now = ask.competition, ask.now
-    shown: dict[str, Any] = {"competition": competition, "phase": phases.phase(competition, now)}
-    awards = team_results.awards(ask.session, team_id=team_id, **shown)
-    if not awards:
+    shown = certificates_of(ask, team_id=team_id)
+    if not shown["awards"]:
         raise unranked(team_id)
+    return shown
+
+
+def certificates_of(ask: Ask, **wanted: Any) -> dict[str, Any]:
+    """Return the values of the page with certificates."""
+    competition, phase = ask.competition, ask.competition_view.phase
     return {
-        "awards": awards,
+        "awards": team_results.awards(ask.session, competition=competition, phase=phase, **wanted),
         "revealed_at": competition.revealed_at,
         "link": site_link("leaderboards.private", slug=competition.slug),
     }

@@ -6,13 +6,11 @@ import shlex
 from datetime import UTC, datetime, timedelta
 from html import unescape
 
-import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
 from grader.models import Competition, ScoringVersion
 from grader.services.rescoring import publication
-from grader.visibility import Feedback, Step
 from tests.fixtures.arena import main_text
 
 HERE = "/competitions/toxicity"
@@ -70,24 +68,3 @@ def _public_fold(arena, file):
         line.replace("Public", mine).replace("Usage", mine) for line, mine in rows if "Private" not in line
     ]
     return "\n".join(fold).encode() + b"\n"
-
-
-@pytest.mark.parametrize("feedback", Feedback)
-def test_the_front_page_shows_the_top_of_a_running_leaderboard_as_visitors_may_see_it(arena, feedback):
-    step = {"feedback_step": Step.OF_0_002} if feedback is Feedback.TIERED else {}
-    arena.competition(feedback=feedback, **step)
-    for number in range(6):
-        arena.submit(arena.person(f"Team {number}"), arena.truth.predictions(noise=2 + number, seed=number))
-    arena.score_all()
-    visitor = arena.app.test_client()
-    board = visitor.get("/").text.partition('class="front-board')[2].partition("</figure>")[0]
-    assert ("public leaderboard now" in board) == (feedback is not Feedback.BLIND)
-    assert ('class="pill">example' in board) == (feedback is Feedback.BLIND)
-    if feedback is not Feedback.BLIND:
-        rows = visitor.get(
-            "/api/v1/competitions/toxicity/leaderboard?per_page=5", headers=arena.person("Ann").bearer
-        )
-        shown = re.findall(r'<bdi>([^<]+)</bdi></th><td class="score">([\d.]+)', board)
-        assert [(team, float(score)) for team, score in shown] == [
-            (row["team"], row["score"]) for row in rows.json["rows"][:5]
-        ]
