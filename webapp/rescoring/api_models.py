@@ -11,7 +11,6 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import PARTS, SETTINGS
 from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import Progress
-from grader.text import counted
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
 
@@ -187,12 +186,6 @@ def _move(preview: Preview, team: TeamChange) -> TeamMove:
     )
 
 
-def progress_sentence(progress: Progress) -> str:
-    """Return the progress of a scoring version as a sentence."""
-    done = f"{progress.finished:,} of {counted(progress.total, 'submission')} scored."
-    return done if progress.is_final else f"{done} Workers score the rest automatically."
-
-
 def changed(live: ScoringVersion, new: Rules) -> list[tuple[str, str, str]]:
     """Return the metric settings that differ from those of a version: name, before, after."""
     before, after = _settings(Rules.of(live)), _settings(new)
@@ -222,28 +215,6 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "" if value is None else str(value)
-
-
-def difference_tables(preview: Preview) -> dict[str, Any]:
-    """Return the tables of the difference page beside the read model."""
-    versions = preview.versions
-    specs = Rules.of(versions.after).about.terms
-    names = {spec.name: spec.heading or spec.title for spec in specs}
-    return {
-        "score_texts": [lambda score, own=own: own.text(own.units(score)) for own in versions.scales],
-        "means": [
-            (
-                split,
-                [(names.get(name, name), *pair, _signed(*pair)) for name, pair in means.items()],
-            )
-            for split, means in preview.means.items()
-            if means
-        ],
-    }
-
-
-def _signed(before: float, after: float) -> str:
-    return f"{after - before:+.4f}" if round(after - before, 4) else "0"
 
 
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:

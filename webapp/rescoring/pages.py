@@ -127,18 +127,17 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
         versions = difference.versions_of(session, competition=competition, version=version)
         notice = api_models.suggested_notice(version, competition.full_title)
         ask.shown |= {
-            "progress": api_models.progress_sentence(progress),
             "effect": None,
             "readers": publication.count_readers(session, competition=competition),
             "settings": api_models.changed(versions.before, Rules.of(versions.after)) if versions else [],
-            "has_identities": Rules.of(version).metric.takes_identities,
             "form": request.form or {"notice": notice if is_preparing else ""},
         }
         if versions and (progress.is_final or not is_preparing):
             preview = _preview(session, competition, versions, competition.act_number)
             ask.shown |= {
                 "effect": api_models.difference(preview, table=""),
-                **api_models.difference_tables(preview),
+                "preview": preview,
+                "titles": {each.name: each.heading or each.title for each in Rules.of(version).about.terms},
             }
     return api_models.details(version, progress)
 

@@ -182,20 +182,16 @@ def team_of_link(ask: Ask, token: str) -> InvitingTeam:
     """Return the team of an invitation link, and the link's creator."""
     session, competition, now = ask.session, ask.competition, ask.now
     link = invitations.open_link(session, competition=competition, token=token, now=now)
-    members = rosters.members(session, team=link.team)
     if ask.is_page:
         person: dict[str, Any] = {"competition": competition, "user": ask.user}
         ask.shown |= {
-            "link": link,
             "team": link.team,
-            "members": members,
             "entry": Entry.of_person(session, **person).entry if ask.user else None,
             "own": rosters.find_team(session, **person) if ask.user else None,
-            "is_full": len(members) >= competition.max_team_size,
         }
     return InvitingTeam(
         name=link.team.name,
-        members=[each.user.name for each in members],
+        members=[each.user.name for each in rosters.members(session, team=link.team)],
         invited_by=link.created_by.name,
     )
 
