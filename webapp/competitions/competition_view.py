@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
-from urllib.parse import quote
 
 from fairboard.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.files.submission.columns import PredictedColumn
@@ -29,7 +28,6 @@ class Deadline:
 
     words: str
     at: datetime
-    left: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class CompetitionView:
     """A competition as displayed at a given time; other attributes are those of the row."""
 
     def __init__(self, competition: Competition, now: datetime) -> None:
-        self.row, self._now = competition, now
+        self.row, self.now = competition, now
         self.is_staged = competition.previous_stage_id is not None or competition.next_stage_id is not None
         self.color = formats.color_class(competition.slug, competition.color)
         self.state = phases.state(competition, now)
@@ -87,14 +85,12 @@ class CompetitionView:
 
     def deadline(self, team: Team | None = None) -> Deadline | None:
         """Return the next date, for everyone or for a team that may have an extension."""
-        if self.phase is Phase.SCHEDULED and self.opens_at and self.opens_at > self._now:
-            return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
+        if self.phase is Phase.SCHEDULED and self.opens_at and self.opens_at > self.now:
+            return Deadline("opens", self.opens_at)
         closes_at = phases.closes_at(self.row, None if self.is_archived else team)
-        if closes_at is None or (self.is_archived and closes_at > self._now):
+        if closes_at is None or (self.is_archived and closes_at > self.now):
             return None
-        if closes_at > self._now:
-            return Deadline("closes", closes_at, self.left_until(closes_at))
-        return Deadline("closed", closes_at, None)
+        return Deadline("closes" if closes_at > self.now else "closed", closes_at)
 
     @property
     def summary(self) -> str:
@@ -110,23 +106,12 @@ class CompetitionView:
         usual = {"title": "", "direction": "highest", "decimals": 5, "nonnegative": False, "arguments": {}}
         return usual | (known or {})
 
-    def left_until(self, moment: datetime) -> str:
-        """Return the time left until a date, such as `3 d 4 h`."""
-        return formats.span(moment - self._now)
-
-    @property
-    def contact_link(self) -> str | None:
-        """The link to the contact, a URL or an e-mail address."""
-        if self.contact.startswith(("http", "mailto:")):
-            return str(self.contact)
-        return f"mailto:{quote(self.contact, safe='@')}" if self.contact else None
-
     def reveal_sentence(self, reveals_at: datetime | None) -> str:
         """Return a sentence that states who reveals the private leaderboard, and when."""
         if self.reveal_rule is RevealRule.ORGANIZER:
             return "The private leaderboard is revealed only by an organizer."
         when = f"on {formats.moment(reveals_at)}" if reveals_at else "7 days after the close"
-        can_be_earlier = phases.selection_open_until(self.row, self._now) != (reveals_at or self._now)
+        can_be_earlier = phases.selection_open_until(self.row, self.now) != (reveals_at or self.now)
         return (
             f"The private leaderboard is revealed automatically {when}, or later once everything is scored"
             f"{', unless an organizer reveals it earlier' if can_be_earlier else ''}."

@@ -28,7 +28,6 @@ from webapp.competitions import checklist, home
 from webapp.competitions.home import NextStep
 from webapp.http import lookups
 from webapp.http.fields import Answer, Moment, Sent, Text
-from webapp.presentation import formats
 from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_console", __name__, url_prefix="/competitions/<slug>/organize")
@@ -38,14 +37,6 @@ BROKEN = {
     OrganizerJobKind.CHECK: ("The check of the solution", "organize_solution.index"),
     OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
     OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
-}
-SENTENCES = {
-    HealthSign.IDLE: "Nothing is waiting to be scored.",
-    HealthSign.WORKING: "Workers are scoring submissions.",
-    HealthSign.STALLED: (
-        "Scoring seems to have stopped: a submission is waiting and no worker has claimed it. "
-        "Check that the workers and the sweeper are running."
-    ),
 }
 
 
@@ -104,12 +95,11 @@ def console(ask: Ask) -> Console:
     if ask.is_page:
         dates = home.dates_of(competition, now)
         ask.shown |= {
-            "health_sentence": SENTENCES[health.sign],
             "reasons": keep("reasons", lambda: activity.reasons(session, competition=competition, now=now)),
             "tasks": list(_tasks(ask, shown, held_count=counts.held)),
             "next": _next_step(ask),
             "missing": checklist.publication(ask).missing if ask.competition_view.is_draft else [],
-            "dates": [(each, formats.span(each.at - now)) for each in dates if each.at and each.at > now],
+            "dates": [each for each in dates if each.at and each.at > now],
             "export_kinds": [kind.value for kind in tables.TableKind],
         }
     return shown

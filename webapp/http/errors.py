@@ -35,18 +35,6 @@ SENTENCES = {
     405: "This URL does not support the request's method.",
     429: "Too many requests of this kind were sent from your account or IP address. Try again later.",
 }
-HEADINGS = {
-    400: "Request failed",
-    403: "Not allowed",
-    404: "Not found",
-    410: "No longer available",
-    412: "Changed in the meantime",
-    413: "Too large",
-    429: "Too many requests",
-    500: "Error on our side",
-    503: "Temporarily unavailable",
-    507: "No space left",
-}
 OUR_FAULT = "Something went wrong on our side (incident {incident}). Try again later."
 DATABASE_AWAY = "The database is not responding. Try again in a few seconds."
 OUTCOME_UNKNOWN = (
@@ -129,10 +117,8 @@ def answer(
     g.error_name = name
     if wants_json():
         return {"code": status, "error": name, "message": message, **extra}, status, headers or {}
-    heading = HEADINGS.get(status, HEADINGS[400])
     context.end_reading()  # the transaction may have failed
-    page = render_template("error.html", status=status, heading=heading, message=message)
-    return page, status, headers or {}
+    return render_template("error.html", status=status, message=message), status, headers or {}
 
 
 def init_app(app: Flask) -> None:

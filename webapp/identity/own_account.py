@@ -35,12 +35,6 @@ from webapp.surface import Access, Ask, Surface
 # The order matters: browsers also mention other browsers, and Android also mentions Linux.
 BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
 SYSTEMS = {"Android": "Android", "iPhone": "iOS", "Windows": "Windows", "Mac OS": "macOS", "Linux": "Linux"}
-NOTICES = {
-    Notice.SCORED: "Results of my team's submissions",
-    Notice.TEAM: "Invitations, merge requests and changes to my team",
-    Notice.RESULTS: "Results of competitions",
-    Notice.ORGANIZER: "Messages from organizers and their decisions about me",
-}
 LONGEST_DAYS = 36_500
 RECENT = timedelta(minutes=10)
 LOG_IN_AGAIN = (
@@ -159,7 +153,6 @@ def account(ask: Ask) -> dict[str, Any]:
         "factor_count": len(second_factors.list_own(ask.session, user=ask.user)),
         "now": ask.now,
         "browser_name": browser_name,
-        "notices": NOTICES,
     }
 
 

@@ -8,19 +8,12 @@ from fairboard.lost_score import Loss
 from grader.ranking.order import Scale, error_text, term_text
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
-from grader.services.submissions.selections import Reason
 from webapp.presentation import formats
 from webapp.presentation.formats import capitalized, column_name, number
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, ClassNames, phrase, words_of
 
 SHORT = 6  # significant digits of large figures
 TERM_SCALES = (0.95, 0.9, 0.8, 0.5)  # possible lower ends of the terms' bars
-
-REASONS = {
-    Reason.PICKED: "you selected it",
-    Reason.PICKED_WAITING: "you selected it, but it is not scored yet",
-    Reason.AUTOMATIC: "chosen automatically (best public score)",
-}
 
 
 class LargeFigure(NamedTuple):

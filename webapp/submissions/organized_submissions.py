@@ -20,16 +20,6 @@ from webapp.surface import Ask, Surface, after_commit
 blueprint = Blueprint(
     "organize_submissions", __name__, url_prefix="/competitions/<slug>/organize/submissions"
 )
-# The heading of each column, its CSS class, and the sort key if the list can be sorted by it.
-COLUMNS = (
-    ("Submission", "", SubmissionSort.ID),
-    ("Team", "", None),
-    ("State", "", None),
-    ("Public", "number", SubmissionSort.SCORE),
-    ("Private", "number", SubmissionSort.PRIVATE_SCORE),
-    ("Size", "number", None),
-    ("Accepted", "", None),
-)
 
 
 class SubmissionQuery(Searched):
@@ -116,7 +106,6 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
             "team": team,
             "of_organizers": {each.id for each in submissions if each.team.is_organizers},
             "failed_count": scoring_queue.count_failed(ask.session, competition=ask.competition),
-            "columns": COLUMNS,
             "statuses": tuple(SubmissionStatus),
             "kinds": tuple(SubmissionKind),
         }

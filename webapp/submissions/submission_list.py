@@ -22,7 +22,6 @@ from webapp.http.context import situation_in
 from webapp.http.fields import Asked
 from webapp.submissions import api_models
 from webapp.submissions.api_models import SubmissionLine, SubmissionList
-from webapp.submissions.figures_and_waterfall import REASONS
 from webapp.submissions.pages import TAG, blueprint
 from webapp.surface import Access, Ask, Surface
 
@@ -55,7 +54,6 @@ def _of_page(ask: Ask, state: Situation) -> dict[str, Any]:
         "best_id": best.submission_id if best else None,
         "outcome": outcome,
         "results": {each.submission_id: each for each in outcome.lines} if outcome else {},
-        "reason_words": REASONS,
         "is_out": is_out,
         "can_select": selections.is_open(competition, state.now, team) and not is_out,
         "selection_closes_at": selections.closes_at(competition, team),
