@@ -40,7 +40,6 @@ from webapp.http.responses import expected_versions
 from webapp.presentation import formats
 from webapp.solutions import metrics, receiving
 from webapp.solutions.receiving import NamedBlob
-from webapp.solutions.solution import STATES
 from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
@@ -155,7 +154,6 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
             (each, prose.base(competition.slug) + each.url.removeprefix("figures/")) for each in texts.figures
         ],
         "new_figure": "",
-        "check_states": STATES,
         "check": next(iter(check_jobs.newest(session, competition=competition, limit=1)), None),
         "solution": competition.live_scoring_version and competition.live_scoring_version.solution,
         "data_files": data_files.list_all(session, competition=competition),

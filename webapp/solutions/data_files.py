@@ -18,13 +18,6 @@ from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
 DATA = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
-# For each state of a check: its words, and the class of its pill.
-STATES = {
-    DataCheckState.WAITING: ("waiting for its check", "pending"),
-    DataCheckState.PASSED: ("checked", "scored"),
-    DataCheckState.HELD: ("held back", "failed"),
-    DataCheckState.ALLOWED: ("released anyway", "pending"),
-}
 
 
 class DataFileForm(FileForm):
@@ -76,7 +69,6 @@ def organized_data(ask: Ask) -> DataAnswer:
     if ask.is_page:
         ask.shown |= {
             "states": checklist.sections(ask),
-            "check_states": STATES,
             "findings": findings,
             "stale": {file.name for file in data_checks.stale(session, competition=competition)},
             "benchmarks": benchmarks,

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from grader.files import ColumnRole
 from grader.files.solution.solution import SIZE_CAP
-from grader.models import Competition, CompetitionState, JobState, OrganizerJob, Role
+from grader.models import Competition, CompetitionState, OrganizerJob, Role
 from grader.services.competitions import metric
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
@@ -18,22 +18,13 @@ from grader.services.solutions.check_jobs import CheckParameters, Purpose, Uploa
 from webapp.competitions import checklist
 from webapp.http import responses
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
-from webapp.http.organizer_operations import DESK, Job, Started
+from webapp.http.organizer_operations import Job, Started
 from webapp.solutions import metrics, receiving
 from webapp.solutions.receiving import NamedBlob
 from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_solution", __name__, url_prefix="/competitions/<slug>/organize/solution")
 SOLUTION = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
-CHECK = f"{DESK}/solution/<int:job_id>"
-# For each state of a check: its words, and the class of its pill, as for submissions.
-STATES = {
-    JobState.WAITING: ("waiting", "pending"),
-    JobState.CLAIMED: ("checking", "pending"),
-    JobState.DONE: ("checked", "scored"),
-    JobState.REJECTED: ("unreadable", "rejected"),
-    JobState.FAILED: ("failed", "failed"),
-}
 NAMED_ROLES = (ColumnRole.ID, ColumnRole.LABEL, ColumnRole.SLICE, ColumnRole.USAGE, ColumnRole.UNUSED)
 # Roles that follow unambiguously from a column's name or values. Their menus are collapsed.
 CLEAR = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.IDENTITY})
@@ -69,13 +60,6 @@ class SolutionCheck(Answer):
     changes: dict[str, Any] | None
     is_stored: Annotated[bool, Field(description="Whether the solution can be scored and was stored.")]
     why_not: Annotated[str | None, Field(description="Null if the solution can be accepted.")]
-
-    @property
-    def state(self) -> tuple[str, str]:
-        """The state as words, and the class of its pill."""
-        if self.job.state is JobState.DONE and not self.is_stored:
-            return "problems to fix", "rejected"
-        return STATES[self.job.state]
 
 
 class SolutionInUse(Answer):
