@@ -19,8 +19,8 @@ from webapp.http.fields import Number, Sent
 from webapp.presentation.formats import column_name, number
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.api_models import ComparisonRequest, SplitDifference, SubmissionComparison
-from webapp.submissions.figures_and_waterfall import SHORT
 from webapp.submissions.submission_list import OWN
+from webapp.submissions.terms_and_waterfall import SHORT
 from webapp.surface import Ask
 
 

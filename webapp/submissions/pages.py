@@ -16,7 +16,7 @@ from grader.services.teams import limits
 from grader.visibility import Field, Viewer, visible_fields
 from webapp.http import lookups, responses
 from webapp.http.context import competition_of
-from webapp.submissions import api_models, figures_and_waterfall
+from webapp.submissions import api_models, terms_and_waterfall
 from webapp.submissions.api_models import (
     EditRequest,
     Losses,
@@ -25,13 +25,13 @@ from webapp.submissions.api_models import (
     SelectRequest,
     SubmissionDetails,
 )
-from webapp.submissions.figures_and_waterfall import WaterfallView
+from webapp.submissions.terms_and_waterfall import WaterfallView
 from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
-blueprint.add_app_template_filter(figures_and_waterfall.shown_terms)
-blueprint.add_app_template_filter(figures_and_waterfall.weakest_first)
-blueprint.add_app_template_filter(figures_and_waterfall.weakest)
+blueprint.add_app_template_filter(terms_and_waterfall.shown_terms)
+blueprint.add_app_template_filter(terms_and_waterfall.weakest_first)
+blueprint.add_app_template_filter(terms_and_waterfall.weakest)
 TAG = "submissions"
 
 
@@ -71,7 +71,6 @@ def _of_page(ask: Ask, access: Opened, summary: Overview) -> dict[str, Any]:
         "is_organizers": is_organizers,
         "is_final": submission.status is not SubmissionStatus.PENDING,
         "is_selectable": selections.is_selectable(submission),
-        "figures": figures_and_waterfall.figures(summary),
         "compares_with": before if summary.is_entry else best or before,
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
         "metric_log": jobs.metric_log(session, submission) if is_organizers else "",

@@ -1,6 +1,7 @@
 """Summary of a submission: score, change, rank, losses."""
 
 import itertools
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -8,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from flask import Flask, get_template_attribute
 
 from fairboard import MetricSettings, Weights
 from fairboard.bias.metric import BiasMetric
@@ -17,9 +19,9 @@ from fairboard.lost_score import term_costs
 from grader.models import Split
 from grader.ranking.order import SCALE, TeamEntry, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
-from webapp.submissions.figures_and_waterfall import (
+from webapp.presentation import formats
+from webapp.submissions.terms_and_waterfall import (
     WaterfallView,
-    figures,
     shown_terms,
     weakest,
     weakest_first,
@@ -61,9 +63,16 @@ def entry(submission_id, units):
 )
 def test_the_first_figures(known, change, rank):
     overview = Overview(8, RESULT, rank=41, team_count=120, **known)
-    found = {each.label: (each.value, each.note) for each in figures(overview)}
-    assert found["Public score"] == ("0.93412", "Standard error 0.003; weakest term: BPSN")
-    assert (found["Change"], found.get("Rank")) == (change, rank)
+    app = Flask("webapp")
+    formats.init_app(app)
+    with app.app_context():
+        html = get_template_attribute("submissions/figures.html", "figures")(overview)
+    figures = re.findall(r"<dt>(.*?)</dt><dd.*?>(.*?)</dd><dd.*?>(.*?)</dd>", str(html.unescape()))
+    assert figures == [
+        ("Public score", "0.93412", "Standard error 0.003; weakest term: BPSN"),
+        ("Change", *change),
+        ("Rank", *rank),
+    ]
 
 
 def diagnosed(aucs, *, error=0.001, settings=None, **terms):

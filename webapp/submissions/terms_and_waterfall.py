@@ -1,55 +1,19 @@
-"""Figures, terms and waterfall of a submission for its page."""
+"""Terms, weakest group and waterfall of a submission for its page."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairboard.interface import TermSpec
 from fairboard.lost_score import Loss
-from grader.ranking.order import Scale, error_text, term_text
+from grader.ranking.order import term_text
 from grader.services.leaderboards import group_tables
-from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
+from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from webapp.presentation import formats
 from webapp.presentation.formats import capitalized, column_name, number
-from webapp.presentation.terms import IDENTITY_TERMS, NAMES, ClassNames, phrase, words_of
+from webapp.presentation.terms import IDENTITY_TERMS, ClassNames, phrase, words_of
 
 SHORT = 6  # significant digits of large figures
 TERM_SCALES = (0.95, 0.9, 0.8, 0.5)  # possible lower ends of the terms' bars
-
-
-class LargeFigure(NamedTuple):
-    """A large figure: label, value, and a short note."""
-
-    label: str
-    value: str
-    note: str = ""
-
-
-def figures(summary: Overview) -> list[LargeFigure]:
-    """Return the figures for a score or, if the score is hidden, only for the team's rank."""
-    large_figures = []
-    if summary.public is not None:
-        weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
-        notes = [f"standard error {error_text(error)}"] if error else []
-        notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
-        score = formats.number(summary.public.score, SHORT)
-        large_figures.append(LargeFigure("Public score", score, formats.capitalized("; ".join(notes))))
-        large_figures.append(_change(summary, summary.public.scale))
-    if summary.would_rank is not None:
-        rank = formats.ordinal(summary.would_rank)
-        large_figures.append(LargeFigure("Would rank", rank, "late files are not ranked"))
-    elif summary.entry is not None and summary.rank is not None:
-        label = "Public rank" if summary.private else "Rank"
-        note = f"of {summary.team_count:,}" if summary.is_entry else f"by #{summary.entry.submission_id}"
-        large_figures.append(LargeFigure(label, formats.ordinal(summary.rank), note))
-    return large_figures
-
-
-def _change(summary: Overview, scale: Scale) -> LargeFigure:
-    if summary.before is None or summary.gain_units is None:
-        return LargeFigure("Change", "First", "the team's first score")
-    before = formats.number(scale.text(summary.before.score_units), SHORT)
-    change = formats.number(scale.signed_text(summary.gain_units), SHORT)
-    return LargeFigure("Change", change, f"from the best before, {before} (#{summary.before.submission_id})")
 
 
 class TermView(NamedTuple):
