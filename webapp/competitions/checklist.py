@@ -48,21 +48,17 @@ def publication(ask: Ask | Act) -> Publication:
     )
 
 
-class Lack(NamedTuple):
-    """A missing item or a suggestion, as a sentence, with the URL of its field."""
-
-    sentence: str
-    url: str
-
-
 class SectionState(NamedTuple):
-    """A section with its mark: `missing`, `open` if it was never saved, `advice`, `done` or empty."""
+    """A section with its mark: `missing`, `open` if it was never saved, `advice`, `done` or empty.
+
+    Missing items and advice are sentences with the URLs of their fields.
+    """
 
     section: SettingsSection
     url: str
     state: str
-    missing: tuple[Lack, ...]
-    advice: tuple[Lack, ...]
+    missing: list[tuple[str, str]]
+    advice: list[tuple[str, str]]
 
 
 def sections(ask: Ask) -> list[SectionState]:
@@ -72,8 +68,9 @@ def sections(ask: Ask) -> list[SectionState]:
 
 
 def _section(section: SettingsSection, readiness: Publication, slug: str) -> SectionState:
-    missing = tuple(_lacks(section, readiness.missing, slug))
-    advice = tuple(_lacks(section, readiness.suggestions, slug))
+    missing, advice = (
+        list(_lacks(section, faults, slug)) for faults in (readiness.missing, readiness.suggestions)
+    )
     is_saved = section.key in readiness.saved_sections
     state = "missing" if missing else "open" if not is_saved else "advice" if advice else "done"
     is_marked = readiness.state is CompetitionState.DRAFT and section.names
@@ -81,13 +78,13 @@ def _section(section: SettingsSection, readiness: Publication, slug: str) -> Sec
     return SectionState(section, url, state if is_marked else "", missing, advice)
 
 
-def _lacks(section: SettingsSection, faults: Iterable[FaultAnswer], slug: str) -> Iterator[Lack]:
+def _lacks(section: SettingsSection, faults: Iterable[FaultAnswer], slug: str) -> Iterator[tuple[str, str]]:
     others = {files.DATA: "organize_data.index", lifecycle.SOLUTION: "organize_solution.index"}
     for fault in faults:
         if endpoint := others.get(fault.fields[0]):
             if section is DATA:
-                yield Lack(fault.message, url_for(endpoint, slug=slug))
+                yield fault.message, url_for(endpoint, slug=slug)
             continue
         names = (METRIC if name == "metric" else name for name in fault.fields)
         if name := next((each for each in names if each in section.names), ""):
-            yield Lack(fault.message, url_for("organize_settings.show", slug=slug, _anchor=name))
+            yield fault.message, url_for("organize_settings.show", slug=slug, _anchor=name)

@@ -93,13 +93,12 @@ def console(ask: Ask) -> Console:
         submission_counts=keep("files", lambda: activity.files(session, competition=competition)),
     )
     if ask.is_page:
-        dates = home.dates_of(competition, now)
         ask.shown |= {
             "reasons": keep("reasons", lambda: activity.reasons(session, competition=competition, now=now)),
             "tasks": list(_tasks(ask, shown, held_count=counts.held)),
             "next": _next_step(ask),
             "missing": checklist.publication(ask).missing if ask.competition_view.is_draft else [],
-            "dates": [each for each in dates if each.at and each.at > now],
+            "dates": [(words, at) for words, at in home.dates_of(competition) if at and at > now],
             "export_kinds": [kind.value for kind in tables.TableKind],
         }
     return shown

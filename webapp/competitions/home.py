@@ -89,16 +89,8 @@ def _to(endpoint: str, view: CompetitionView) -> str:
     return url_for(endpoint, slug=view.slug)
 
 
-class Moment(NamedTuple):
-    """A date of a competition; `at` is None if the date is not set."""
-
-    words: str
-    at: datetime | None
-    is_past: bool
-
-
-def dates_of(competition: Competition, now: datetime, team: Team | None = None) -> list[Moment]:
-    """Return the dates in order, those of the close only once; the results are last."""
+def dates_of(competition: Competition, team: Team | None = None) -> list[tuple[str, datetime | None]]:
+    """Return the dates in order, those of the close only once; the results are last and may have no date."""
     close, results = competition.closes_at, competition.revealed_at or phases.reveals_at(competition)
     others = {
         "Opening": competition.opens_at,
@@ -109,10 +101,8 @@ def dates_of(competition: Competition, now: datetime, team: Team | None = None) 
     }
     dates = [(at, words) for words, at in others.items() if at is not None and at != close]
     dates += [(close, "Close")] if close else []
-    moments = [Moment(words, at, at <= now) for at, words in sorted(dates)]
-    if results or close:
-        moments.append(Moment("Results", results, results is not None and results <= now))
-    return moments
+    end = [("Results", results)] if results or close else []
+    return [*((words, at) for at, words in sorted(dates)), *end]
 
 
 class OwnFiles(NamedTuple):
@@ -142,7 +132,7 @@ def read(
     return {
         "board": board,
         "step": of_person(view, own, files.choice) if own else of_stranger(view),
-        "moments": dates_of(competition, now, team),
+        "moments": dates_of(competition, team),
         "deadline": view.deadline(team),
         "entry": participations.state(competition, own.participation if own else None),
         "team": team,

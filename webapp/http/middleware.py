@@ -4,7 +4,7 @@ import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from http.client import OK, PARTIAL_CONTENT, TOO_MANY_REQUESTS
 from itertools import chain
 from typing import Any
@@ -282,18 +282,11 @@ def _compress_responses(app: Flask) -> None:
 
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-UPLOADS = frozenset(
-    {
-        *("submissions.submit", "submissions.submit_again", "api.submit", "api.submit_again"),
-        *("kaggle.receive", "kaggle.create_submission", "kaggle.old_create_submission_1"),
-    }
-)
-UPLOAD, UNKNOWN = "uploads", "unknown"
+UNKNOWN = "unknown"
 
 
 def count_requests(app: Flask) -> None:
     """Count requests. This must be the first hook, so that the others are measured too."""
-    groups = lru_cache(None)(lambda endpoint: _group(app, endpoint))
 
     def start() -> None:
         g.started = time.perf_counter()
@@ -301,7 +294,7 @@ def count_requests(app: Flask) -> None:
     def count(response: Response) -> Response:
         if request.environ.get(HEAD) is not None and response.status_code == 204:
             return response  # only the headers were checked; the complete request follows
-        group = groups(request.endpoint)
+        group = _group(app, request.endpoint)
         interface = request.blueprint if request.blueprint in ("api", "kaggle") else "pages"
         method = "read" if request.method in SAFE_METHODS else "write"
         HTTP_REQUESTS.add(interface, group, method, str(response.status_code))
@@ -315,9 +308,5 @@ def count_requests(app: Flask) -> None:
 
 
 def _group(app: Flask, endpoint: str | None) -> str:
-    """Return the group of an endpoint: the package of its view, or the kind of request."""
-    if endpoint is None:
-        return UNKNOWN
-    if endpoint in UPLOADS:
-        return UPLOAD
-    return app.view_functions[endpoint].__module__.split(".")[1]
+    """Return the group of an endpoint, which is the package of its view."""
+    return UNKNOWN if endpoint is None else app.view_functions[endpoint].__module__.split(".")[1]

@@ -259,8 +259,7 @@ def _switched(made: ScoringVersionDetails, slug: str, number: int) -> tuple[str,
 def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> ScoringVersionDetails:
     """Publish a prepared version on all leaderboards at once, and e-mail the message to all teams."""
     service = partial(publication.publish, act, number=number)
-    words = f"Publish scoring version {number}?", f"Publish scoring version {number}"
-    return _switch(act, sent, number, words, service)
+    return _switch(act, sent, number, f"Publish scoring version {number}", service)
 
 
 @RESCORING.act(
@@ -273,12 +272,11 @@ def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> Scorin
 def roll_back_rescoring(act: Act, sent: RollbackRequest, number: int) -> ScoringVersionDetails:
     """Make an earlier version live again, or prepare it again if submissions lack scores."""
     service = partial(publication.roll_back, act, number=number, reason=sent.reason)
-    words = f"Roll back to scoring version {number}?", f"Roll back to version {number}"
-    return _switch(act, sent, number, words, service)
+    return _switch(act, sent, number, f"Roll back to scoring version {number}", service)
 
 
 def _switch(
-    act: Act, sent: PublicationRequest, number: int, words: tuple[str, str], service: Callable[..., Any]
+    act: Act, sent: PublicationRequest, number: int, words: str, service: Callable[..., Any]
 ) -> ScoringVersionDetails:
     """Switch the leaderboards to a version once the user has confirmed the changes.
 
@@ -291,12 +289,11 @@ def _switch(
     changes = summary(act.session, competition, version, act_number=competition.act_number - 1)
     service(notice=sent.notice, lose_scores=sent.lose_scores)
     if version.state is ScoringVersionState.LIVE and changes is not None:
-        heading, button = words
         confirm(
             Question(
-                heading=heading,
+                heading=f"{words}?",
                 sentences=tuple(changes.sentences()),
-                button=button,
+                button=words,
                 state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
                 can_change=True,
             ),

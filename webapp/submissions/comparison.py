@@ -42,8 +42,9 @@ def compared(
             continue
         difference = one.scale.signed_text(one.scale.difference(one.score_units, other.score_units))
         lines = [("Score", number(one.score), number(other.score), number(difference)), *_lines(one, other)]
-        error = _error(differences[split]) if split in differences else ""
-        shown.append({"split": split, "difference": difference, "error": error, "lines": lines})
+        shown.append(
+            {"split": split, "difference": difference, "error": differences.get(split), "lines": lines}
+        )
     return shown
 
 
@@ -86,13 +87,6 @@ def _values(result: SplitResult) -> dict[str, tuple[float, int]]:
         for table in result.groups
         for each in table.groups
     }
-
-
-def _error(difference: Difference) -> str:
-    """Return the standard error of a difference as a sentence."""
-    verdict = "more than chance explains" if difference.is_clear else "within chance"
-    error, margin = number(difference.standard_error), number(difference.margin)
-    return f"± {error} on the same rows: {verdict} (95 % margin: {margin})"
 
 
 def _signed(value: float, digits: int) -> str:

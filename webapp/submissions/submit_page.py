@@ -21,11 +21,9 @@ from webapp.submissions import submission_list, uploads
 from webapp.submissions.api_models import Accepted, Checked, DescribeRequest, SubmissionForm
 from webapp.submissions.pages import ONE, TAG, blueprint, submission
 from webapp.submissions.uploads import Upload
-from webapp.surface import after_commit
+from webapp.surface import ELSEWHERE, after_commit
 
 __all__ = ["blueprint"]
-# These errors are shown on the page itself, which keeps the entered text.
-SHOWN_HERE = (ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.LIMITED, ErrorKind.MISMATCH)
 
 
 @blueprint.route("/submit", endpoint="submit", methods=["GET", "POST"])
@@ -39,7 +37,7 @@ def submit_form(slug: str) -> ResponseReturnValue:
         token = request.form.get("upload")
         accepted = _accept_kept(slug, token) if token else _accept_sent(slug)
     except ParticipantError as error:
-        if error.kind not in SHOWN_HERE:
+        if error.kind in ELSEWHERE:
             raise
         return _refused(slug, error)
     sent = accepted.submission
