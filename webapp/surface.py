@@ -50,10 +50,6 @@ ELSEWHERE = frozenset(
 )
 
 
-READS: "dict[str, Read]" = {}
-"""All reads with an operation, by its name."""
-
-
 class Access(Enum):
     """Who may use an operation that is not only for a competition's organizers."""
 
@@ -156,8 +152,6 @@ class Surface:
             if model is not None or file:
                 api_rule = self._address(path if api_path is None else api_path)
                 api.blueprint.add_url_rule(api_rule, run.__name__, declared.operation(file), methods=["GET"])
-            if model is not None:
-                READS[run.__name__] = declared
             return declared
 
         return register

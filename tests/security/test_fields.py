@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from grader.services.identity.api_tokens import Scope
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
+from tests.fixtures.parameters import reads
 from tests.fixtures.worlds import SLUG, Truth
 from webapp.http.api import OPERATIONS
-from webapp.surface import READS
 
 pytestmark = pytest.mark.system
 
@@ -277,7 +277,7 @@ def _assert_the_page_returns_the_same(world, path, answered):
     adapter = world.arena.app.url_map.bind("localhost")
     address, _, query = path.partition("?")
     operation, arguments = adapter.match(address, method="GET")
-    read = READS.get(operation.removeprefix("api."))
+    read = reads().get(operation.removeprefix("api."))
     if read is not None and read.template:
         page = adapter.build(read.endpoint, {"slug": SLUG, **arguments})
         browser = world.people["Ann"].browser

@@ -15,7 +15,7 @@ from grader.services.solutions import publication
 from grader.services.submissions import selections
 from grader.text import counted
 from webapp.competitions.competition_view import CompetitionView
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.fields import Answer, Confirmation, Moment
 from webapp.http.organizer_operations import ConfirmedReason, Extension
 from webapp.presentation import formats
@@ -119,7 +119,7 @@ def close_competition(act: Act, sent: ConfirmedReason) -> None:
         f"{counted(count, 'accepted submission')} will still be scored and will count.",
         view.reveal_sentence(view.reveals_at),
     )
-    confirm(Question(f"Close {competition.title} now?", effects, "Close now"))
+    confirm(f"Close {competition.title} now?", "Close now", *effects)
 
 
 @CLOSE.act("/selection", form="reopen_selection", back=closing_state, done="The final selection is open.")
@@ -136,7 +136,7 @@ def reveal_standings(act: Act, sent: Confirmation) -> None:
         "The private leaderboard and the tables of both splits become visible to everyone, and an open "
         "competition closes."
     )
-    confirm(Question("Reveal the private leaderboard?", (effect,), "Reveal", is_final=True), act.session)
+    confirm("Reveal the private leaderboard?", "Reveal", effect, is_final=True, session=act.session)
 
 
 @CLOSE.act("/solution", form="publish_solution", back=closing_state, done="The solution is public.")
@@ -144,4 +144,4 @@ def publish_solution(act: Act, sent: ConfirmedReason) -> None:
     """Publish the solution."""
     publication.publish(**act.parts, reason=sent.reason.strip())
     effect, button = "Everyone will see all labels.", "Publish the solution"
-    confirm(Question("Publish the solution?", (effect,), button, is_final=True, can_change=True))
+    confirm("Publish the solution?", button, effect, is_final=True, can_change=True)

@@ -9,7 +9,7 @@ from grader.models import Announcement, Role
 from grader.services.competitions import announcements
 from grader.services.competitions.acting import Act
 from webapp.competitions import prose
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.http.site import current_site
 from webapp.surface import Ask, Surface, after_commit
@@ -100,15 +100,13 @@ def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
     posted = announcements.post(act, title=sent.title, body=sent.body, by_mail=by_mail)
     if by_mail:
         confirm(
-            Question(
-                heading=f"E-mail “{posted.title}” to all participants?",
-                sentences=("Sent e-mails cannot be recalled.",),
-                button="Post and send",
-                state=f"{posted.title}\n{posted.body}",
-                is_final=True,
-                can_change=True,
-            ),
-            act.session,
+            f"E-mail “{posted.title}” to all participants?",
+            "Post and send",
+            "Sent e-mails cannot be recalled.",
+            state=f"{posted.title}\n{posted.body}",
+            is_final=True,
+            can_change=True,
+            session=act.session,
         )
     after_commit(prose.format_saved, act.competition.slug)
     return posted
@@ -140,4 +138,4 @@ def withdraw_announcement(act: Act, sent: Confirmation, announcement_id: int) ->
     """Withdraw an announcement; e-mails already sent cannot be withdrawn."""
     announcements.withdraw(act, announcement_id=announcement_id)
     effect = "Participants will no longer see it. E-mails already sent cannot be withdrawn."
-    confirm(Question("Withdraw the announcement?", (effect,), "Withdraw", is_final=True))
+    confirm("Withdraw the announcement?", "Withdraw", effect, is_final=True)

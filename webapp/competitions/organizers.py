@@ -9,7 +9,7 @@ from grader.services.competitions import organizers
 from grader.services.competitions.acting import Act
 from grader.services.identity import names
 from webapp.competitions import checklist
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.surface import Ask, Surface
 
@@ -83,7 +83,7 @@ def change_organizer(act: Act, sent: RoleRequest, user_id: int) -> None:
     organizers.change(act, user=user, role=sent.role)
     if user.id == g.user.id:
         effect = f"As {sent.role}, you {WHAT_ROLES_MAY[sent.role]}. Only an owner can undo this change."
-        confirm(Question(f"Change your role to {sent.role}?", (effect,), "Change my role"))
+        confirm(f"Change your role to {sent.role}?", "Change my role", effect)
 
 
 @ORGANIZERS.act(
@@ -94,7 +94,7 @@ def remove_organizer(act: Act, sent: Confirmation, user_id: int) -> str:
     user = _organizer(act, user_id)
     organizers.remove(act, user=user)
     effect = "All organizer rights here end immediately. Only an owner can restore them."
-    confirm(Question(f"Remove {user.name}?", (effect,), "Remove organizer"))
+    confirm(f"Remove {user.name}?", "Remove organizer", effect)
     return user.name
 
 

@@ -16,7 +16,7 @@ from webapp.competitions.checklist import Publication
 from webapp.competitions.competition_view import CompetitionView
 from webapp.competitions.creating import Draft, created
 from webapp.competitions.setup import organized_settings
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.fields import Confirmation, Sent, Text
 from webapp.http.organizer_operations import DESK, ConfirmedReason, Reasoned
 from webapp.http.site import current_site
@@ -41,8 +41,8 @@ def organized_state(ask: Ask) -> Publication:
     return checklist.publication(ask)
 
 
-def _publish_question(act: Act) -> Question:
-    """Return the confirmation for publishing a draft."""
+def _effects_of_publication(act: Act) -> tuple[str, str, str]:
+    """Describe the effects of publishing a draft."""
     usual = competition_settings.default_dates(act.competition, published_at=act.now)
     opens, closes, entry, merger, reveal = (
         getattr(act.competition, name) or usual.get(name)
@@ -54,15 +54,10 @@ def _publish_question(act: Act) -> Question:
     ends += [f"Mergers end on {formats.moment(merger)}."] if merger else []
     is_public = act.competition.visibility is Visibility.PUBLIC
     readers = "Everyone" if is_public else "Only participants and organizers"
-    return Question(
-        heading=f"Publish {act.competition.title}?",
-        sentences=(
-            " ".join([f"It opens {when} and {until}.", *ends]),
-            CompetitionView(act.competition, act.now).reveal_sentence(reveal),
-            f"{readers} will be able to see it. Only a rescoring can then change its metric or solution.",
-        ),
-        button="Publish",
-        is_final=True,
+    return (
+        " ".join([f"It opens {when} and {until}.", *ends]),
+        CompetitionView(act.competition, act.now).reveal_sentence(reveal),
+        f"{readers} will be able to see it. Only a rescoring can then change its metric or solution.",
     )
 
 
@@ -71,9 +66,9 @@ def _publish_question(act: Act) -> Question:
 )
 def publish_competition(act: Act, sent: Confirmation) -> Publication:
     """Publish a draft; afterwards, only a rescoring can change its metric or solution."""
-    question = _publish_question(act)
+    effects = _effects_of_publication(act)
     entered = benchmark_entries.publish(act, storage=current_site().storage)
-    confirm(question)
+    confirm(f"Publish {act.competition.title}?", "Publish", *effects, is_final=True)
     after_commit(current_site().hints.send, entered.job_ids if entered else ())
     return checklist.publication(act)
 
@@ -85,7 +80,7 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> Publication:
     """Archive a competition, which stays readable but accepts no files."""
     lifecycle.archive(act, reason=sent.reason)
     words = "It will stay readable but accept no files. You can unarchive it later."
-    confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition"))
+    confirm(f"Archive {act.competition.title}?", "Archive the competition", words)
     return checklist.publication(act)
 
 
@@ -137,5 +132,5 @@ def delete_draft(act: Act, sent: Confirmation) -> str:
     slug = act.competition.slug
     drafts.delete_draft(act)
     effect = "All its data will be deleted, and its address becomes free."
-    confirm(Question(f"Delete the draft {slug}?", (effect,), "Delete the draft", is_final=True))
+    confirm(f"Delete the draft {slug}?", "Delete the draft", effect, is_final=True)
     return slug

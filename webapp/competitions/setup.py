@@ -32,7 +32,7 @@ from grader.services.solutions import check_jobs, data_files
 from grader.text import iso
 from webapp.competitions import checklist, prose, settings_form
 from webapp.http.auth import login_required
-from webapp.http.confirmation import FIELD, Question, confirm
+from webapp.http.confirmation import FIELD, confirm
 from webapp.http.context import reading, require_role
 from webapp.http.fields import Answer, Binary, FileForm, Moment, Text
 from webapp.http.organizer_operations import FaultAnswer, Job, Stored
@@ -244,14 +244,13 @@ def _change(act: Act, sent: CompetitionSettings, names: Collection[str]) -> Sett
     if doubtful := settings_warnings.to_confirm(competition, changed, act.now):
         dates = sorted({name for fault in doubtful for name in fault.names})
         confirm(
-            Question(
-                heading="Save dates that take effect within a day?",
-                sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(act.now)}."),
-                button="Save",
-                state=repr([(name, getattr(competition, name)) for name in dates]),
-                can_change=True,
-                problems=[fault.as_problem() for fault in doubtful],
-            )
+            "Save dates that take effect within a day?",
+            "Save",
+            *(fault.sentence for fault in doubtful),
+            f"It is now {formats.moment(act.now)}.",
+            state=repr([(name, getattr(competition, name)) for name in dates]),
+            can_change=True,
+            problems=[fault.as_problem() for fault in doubtful],
         )
     if competition.state is CompetitionState.DRAFT and changed & set(METRIC):
         job = check_jobs.check_choice(act, choice=competition_settings.of(competition).metric_choice)

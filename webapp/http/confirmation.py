@@ -7,7 +7,7 @@ meantime, confirmation is requested again.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Flask, g, render_template, request
@@ -27,7 +27,7 @@ _NOT_KEPT = frozenset({FIELD, CHANGE, "csrf_token"})
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to confirm: heading, effects, and the label of the confirmation page's button.
+    """A question to confirm: heading, label of the confirmation page's button, and effects.
 
     The confirmation is bound to `state`, or to the sentences if `state` is empty. An action with `is_final`
     cannot be undone. With `can_change`, a button leads back to the form with the entered values; that page
@@ -36,8 +36,8 @@ class Question:
     """
 
     heading: str
-    sentences: tuple[str, ...]
     button: str
+    sentences: tuple[str, ...]
     state: str = ""
     is_final: bool = False
     can_change: bool = False
@@ -75,15 +75,16 @@ class Unconfirmed(ParticipantError):
         return {"questions": [question], FIELD: asked.token, **problems}
 
 
-def confirm(question: Question, session: Any = None) -> None:
-    """Raise Unconfirmed unless exactly this question was confirmed.
+def confirm(heading: str, button: str, *sentences: str, session: Any = None, **options: Any) -> None:
+    """Raise Unconfirmed unless exactly this question was confirmed; `options` are fields of `Question`.
 
     With the `session` of the action, the question also states how many e-mails the action sends.
     """
     if session is not None:
         count = outbox.count_queued(session) if current_site().settings.sends_mail() else 0
         letters = f"{counted(count, 'e-mail')} will be sent." if count else "No e-mail will be sent."
-        question = replace(question, sentences=(*question.sentences, letters))
+        sentences = (*sentences, letters)
+    question = Question(heading, button, sentences, **options)
     if _token() != question.token:
         raise Unconfirmed(question)
 

@@ -25,7 +25,7 @@ from grader.services.identity.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, S
 from grader.services.site import mail_limits as limits
 from grader.services.site.outbox import Notice
 from webapp.http import auth
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Moment, Sent, Text, entered
 from webapp.http.site import current_site
@@ -275,7 +275,7 @@ def revoke_token(act: Act, token_id: int) -> None:
     token = api_tokens.revoke(act.session, user=act.user, token_id=token_id, now=act.now, asking=g.token)
     if g.token is None:
         sentence = "Programs that use it will lose access."
-        confirm(Question(f"Revoke the token {token.name}?", (sentence,), "Revoke token", is_final=True))
+        confirm(f"Revoke the token {token.name}?", "Revoke token", sentence, is_final=True)
 
 
 @PAGE.act(

@@ -17,7 +17,7 @@ from grader.services.identity import (
     suspensions,
 )
 from webapp.http.api import ending
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.fields import Answer, Moment, PageSize
 from webapp.http.organizer_operations import Reasoned, Searched
 from webapp.http.site import current_site, site_link
@@ -224,4 +224,4 @@ def _person(act: Act, user_id: int) -> User:
 def _ask(heading: str, button: str, *sentences: str, is_final: bool = False) -> None:
     """Ask for a confirmation on the page; operations need none."""
     if request.blueprint != "api":
-        confirm(Question(heading, sentences, button, is_final=is_final))
+        confirm(heading, button, *sentences, is_final=is_final)

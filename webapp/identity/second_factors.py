@@ -18,7 +18,7 @@ from grader.services.identity.second_factors import NewApp, Proof
 from grader.services.site import counting
 from webapp.http import auth, errors
 from webapp.http.auth import PROVIDER, STEP, TARGET
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.context import reading, writing
 from webapp.http.site import base_url, current_site, passkey_origin
 from webapp.identity import password_guesses
@@ -163,7 +163,7 @@ def remove_factor(act: Act, factor_id: int) -> str:
     sentence = "You will no longer be able to log in with it."
     if not logins.has_factor(act.session, user=act.user):
         sentence = "Your account will have no second factor, and your recovery codes will be deleted."
-    confirm(Question(f"Remove {factor.name}?", (sentence,), "Remove", is_final=True))
+    confirm(f"Remove {factor.name}?", "Remove", sentence, is_final=True)
     return factor.name
 
 

@@ -13,7 +13,7 @@ from grader.errors import ParticipantError
 from grader.services.competitions.acting import Act
 from grader.services.identity import accounts, identities
 from webapp.http import auth, context
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.context import writing
 from webapp.http.site import current_site, site_link
 from webapp.identity.access import refused
@@ -139,7 +139,7 @@ def unlink_identity(act: Act, identity_id: int) -> str:
     client = current_site().providers.get(identity.provider)
     label = client.provider.label if client else identity.provider
     sentence = f"You will no longer be able to log in with {label}."
-    confirm(Question(f"Unlink {label}?", (sentence,), "Unlink"))
+    confirm(f"Unlink {label}?", "Unlink", sentence)
     return label
 
 

@@ -24,7 +24,7 @@ from grader.text import counted
 from webapp.closing import exports
 from webapp.competitions import settings_form
 from webapp.competitions.settings_form import FORMULA
-from webapp.http.confirmation import FIELD, Question, confirm
+from webapp.http.confirmation import FIELD, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation, Sent, Text
 from webapp.http.organizer_operations import Job, Started
@@ -290,14 +290,12 @@ def _switch(
     service(notice=sent.notice, lose_scores=sent.lose_scores)
     if version.state is ScoringVersionState.LIVE and changes is not None:
         confirm(
-            Question(
-                heading=f"{words}?",
-                sentences=tuple(changes.sentences()),
-                button=words,
-                state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
-                can_change=True,
-            ),
-            act.session,
+            f"{words}?",
+            words,
+            *changes.sentences(),
+            state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
+            can_change=True,
+            session=act.session,
         )
     return api_models.details(version, preparation.progress(act.session, version=version))
 
@@ -323,7 +321,7 @@ def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
         "The leaderboards stay unchanged."
     )
     heading = f"Cancel the rescoring with scoring version {number}?"
-    confirm(Question(heading, (effect,), "Cancel this rescoring", state=f"drop {version.id}"))
+    confirm(heading, "Cancel this rescoring", effect, state=f"drop {version.id}")
 
 
 def _preview(session: Any, competition: Competition, versions: Compared, act_number: int) -> Preview:

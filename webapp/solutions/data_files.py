@@ -8,7 +8,7 @@ from grader.services.solutions import data_checks, data_files
 from grader.services.submissions import benchmark_entries
 from webapp.competitions import checklist
 from webapp.competitions.downloads import DataFileLine
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.fields import Answer, Confirmation, FileForm, Text
 from webapp.http.organizer_operations import ConfirmedReason, Job, Stored
 from webapp.http.site import current_site
@@ -130,7 +130,7 @@ def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
     """Remove a data file, so that it can no longer be downloaded."""
     data_files.remove(act, name=name)
     effect = "No one will be able to download it, and links to it will stop working."
-    confirm(Question(f"Remove {name}?", (effect,), "Remove file"))
+    confirm(f"Remove {name}?", "Remove file", effect)
 
 
 @DATA.act(
@@ -145,7 +145,7 @@ def allow_data_file(act: Act, sent: ConfirmedReason, name: str) -> None:
     file = data_files.allow(act, name=name, reason=sent.reason)
     effect = f"Participants get {data_checks.findings_of(file).consequence}."
     state = f"{file.sha256} {file.check_key}"
-    confirm(Question(f"Release {name}?", (effect,), f"Release {name}", state=state, is_final=True))
+    confirm(f"Release {name}?", f"Release {name}", effect, state=state, is_final=True)
 
 
 @DATA.act(

@@ -17,7 +17,7 @@ from grader.services.teams.carry_over import CarriedOver, Skipped
 from grader.text import counted
 from grader.visibility import Viewer
 from webapp.http.api import ending
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Moment, Number, PageSize, Sent, Text
 from webapp.http.organizer_operations import ConfirmedReason, Extension, Reasoned, Searched
@@ -240,19 +240,15 @@ def disqualify_team(act: Act, sent: ConfirmedReason, team_id: int) -> None:
     """Disqualify a team: its members see the reason, and it cannot submit until it is reinstated."""
     team = decisions.disqualify(act, team=_name(act, team_id), reason=sent.reason)
     confirm(
-        Question(
-            heading=f"Disqualify {team.name}?",
-            sentences=(
-                "The team is removed from every leaderboard, and the teams below it move up.",
-                "It can no longer submit files.",
-                f"Its members see this reason on the competition's pages: {team.disqualification_reason}",
-                "The public log shows the disqualification, but not the reason.",
-                "You can reinstate the team later.",
-            ),
-            button="Disqualify the team",
-            can_change=True,
-        ),
-        act.session,
+        f"Disqualify {team.name}?",
+        "Disqualify the team",
+        "The team is removed from every leaderboard, and the teams below it move up.",
+        "It can no longer submit files.",
+        f"Its members see this reason on the competition's pages: {team.disqualification_reason}",
+        "The public log shows the disqualification, but not the reason.",
+        "You can reinstate the team later.",
+        can_change=True,
+        session=act.session,
     )
 
 

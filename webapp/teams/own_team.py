@@ -23,7 +23,7 @@ from grader.services.teams.mergers import Sum
 from grader.services.teams.waiting import Waiting
 from grader.text import counted
 from webapp.http import lookups
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Confirmation, Sent, Text
 from webapp.http.site import site_link
@@ -245,7 +245,7 @@ def hand_over_team(act: Act, sent: NewLeader) -> None:
         f"{leader.name} can make you the leader again."
     )
     heading = f"Make {leader.name} the leader of {own.name}?"
-    confirm(Question(heading, (sentence,), f"Make {leader.name} the leader"))
+    confirm(heading, f"Make {leader.name} the leader", sentence)
 
 
 @TEAM.act("/team/leave", form="leave", back=team, done="You left the team.")
@@ -258,7 +258,7 @@ def leave_team(act: Act, sent: Confirmation) -> None:
     sentence = f"You are the last member. {name} will be deleted, and others can use its name."
     if left:
         sentence = f"{name} continues without you, led by {left[0].user.name}."
-    confirm(Question(f"Leave {name}?", (sentence,), "Leave team"))
+    confirm(f"Leave {name}?", "Leave team", sentence)
 
 
 @TEAM.act(
@@ -316,7 +316,7 @@ def answer_merger(act: Act, sent: Confirmation, request_id: int, verb: str) -> N
         into = team_names.shown(asked.from_team, act.competition)
         effects = tuple(_merger_effects(asked, into, both, act.competition.selection_count))
         heading = f"Merge {asked.to_team.name} into {into}?"
-        confirm(Question(heading, effects, "Merge teams", is_final=True))
+        confirm(heading, "Merge teams", *effects, is_final=True)
         mergers.accept(act, request_id=request_id)
     else:
         (mergers.refuse if verb == "refuse" else mergers.withdraw)(act, request_id=request_id)

@@ -15,7 +15,7 @@ from grader.services.identity.class_rosters import Plan
 from grader.services.identity.roster_file import Meaning
 from grader.services.site.paging import PAGE_SIZE, page_of_list
 from grader.text import counted, csv_lines
-from webapp.http.confirmation import Question, confirm
+from webapp.http.confirmation import confirm
 from webapp.http.fields import Answer, Confirmation, Paged, Text, entered
 from webapp.http.organizer_operations import DESK
 from webapp.http.site import current_site, site_link
@@ -160,12 +160,10 @@ def _ask(act: Act, sent: RosterRequest, plan: Plan, lines: Sequence[str], *, by_
     ids = [each.entry and each.entry.id for each in plan.roster.students], [each.id for each in plan.missing]
     columns = [(each.heading, each.role) for each in plan.roster.columns]
     confirm(
-        Question(
-            heading=f"Import {counted(len(plan.roster.students), 'student')}?",
-            sentences=tuple(sentences),
-            button="Import",
-            state=repr((sentences, columns, text, ids, sent.model_dump(exclude=VALUES))),
-            template="teams/roster_preview.html",
-            shown={"slug": slug, "plan": plan, "sent": sent, "text": text, "meanings": list(Meaning)},
-        )
+        f"Import {counted(len(plan.roster.students), 'student')}?",
+        "Import",
+        *sentences,
+        state=repr((sentences, columns, text, ids, sent.model_dump(exclude=VALUES))),
+        template="teams/roster_preview.html",
+        shown={"slug": slug, "plan": plan, "sent": sent, "text": text, "meanings": list(Meaning)},
     )
