@@ -26,13 +26,13 @@ from grader.services.competitions.acting import Act
 from grader.services.identity.api_tokens import Scope
 from webapp.competitions.competition_view import CompetitionView
 from webapp.http import api
-from webapp.http.api import body_of, operation, strict_query, validated
-from webapp.http.confirmation import Unconfirmed, wants_to_change
+from webapp.http.api import body_of, operation, texts_of, validated
+from webapp.http.confirmation import CHANGE, Unconfirmed
 from webapp.http.context import (
-    LoginNeeded,
     actor,
     competition_of,
     reading,
+    require_login,
     require_role,
     time_of,
     writing,
@@ -98,8 +98,8 @@ class Ask:
         return CompetitionView(self.competition, self.now)
 
 
-def _of_slug(session: Any, slug: str, **_: Any) -> Competition:
-    return competition_of(session, slug)
+def _of_slug(session: Any, slug: str | None = None, **_: Any) -> Competition | None:
+    return None if slug is None else competition_of(session, slug)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Surface:
 
     `role` may read and `acts` may act; `scope` overrides the scope of a token that the role implies. `api` is
     the URL prefix of the operations if it differs from that of the pages. `find` returns, and may lock, the
-    competition of the URL parameters, or None for acts without one. `unchanged` raises an error if what the
+    competition of the URL parameters, or None without one. `unchanged` raises an error if what the
     user has read has changed since. With `spans`, tokens bound to one competition are accepted although the
     URL contains none. Without `has_operations`, acts are only forms of pages. Variants for single
     declarations are made with `dataclasses.replace`.
@@ -234,8 +234,8 @@ class Read:
         self, problem: FairboardError | None = None, shown: Mapping[str, Any] | None = None, **arguments: Any
     ) -> str | Response:
         """Return the page; `shown` are further values for its template."""
-        if g.user is None and self.surface.role is not Access.PUBLIC:
-            raise LoginNeeded
+        if self.surface.role is not Access.PUBLIC:
+            require_login()
         with reading() as session:
             can_be_json = problem is None and request.method == "GET" and self.model is not None
             is_json = not self.template or (can_be_json and wants_json())
@@ -279,7 +279,7 @@ class Read:
         def view(**arguments: Any) -> Any:
             with reading() as session:
                 ask = self._ask(session, arguments)
-                asked = {} if query is None else {"query": validated(query, strict_query(query))}
+                asked = {} if query is None else {"query": validated(query, texts_of(query, request.args))}
                 return self(ask, **_others(arguments), **asked)
 
         return operation(
@@ -335,7 +335,7 @@ class _Declared:
 
     def form(self, **arguments: Any) -> ResponseReturnValue:
         """Act for the page's form, and redirect to the page or show it with the error."""
-        if wants_to_change() or request.form.get("act") == "preview":
+        if CHANGE in request.form or request.form.get("act") == "preview":
             return self.back.page(**arguments)
         try:
             outcome = self._act(arguments)
@@ -379,8 +379,7 @@ class _Declared:
 
     def _act(self, arguments: dict[str, Any], *, is_operation: bool = False) -> Any:
         """Act in one transaction, which identifies the user and checks the role again."""
-        if g.user is None:
-            raise LoginNeeded
+        require_login()
         others, further = _others(arguments), dict[str, Any]()
         if self.before is not None:
             with reading() as session:

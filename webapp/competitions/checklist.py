@@ -63,19 +63,16 @@ class SectionState(NamedTuple):
 
 def sections(ask: Ask) -> list[SectionState]:
     """Return the sections with their marks; those of a published competition have none."""
-    readiness, slug = publication(ask), ask.competition.slug
-    return [_section(each, readiness, slug) for each in SECTIONS]
-
-
-def _section(section: SettingsSection, readiness: Publication, slug: str) -> SectionState:
-    missing, advice = (
-        list(_lacks(section, faults, slug)) for faults in (readiness.missing, readiness.suggestions)
-    )
-    is_saved = section.key in readiness.saved_sections
-    state = "missing" if missing else "open" if not is_saved else "advice" if advice else "done"
-    is_marked = readiness.state is CompetitionState.DRAFT and section.names
-    url = url_for("organize_settings.show", slug=slug, _anchor=section.key)
-    return SectionState(section, url, state if is_marked else "", missing, advice)
+    readiness, slug, states = publication(ask), ask.competition.slug, []
+    for section in SECTIONS:
+        missing = list(_lacks(section, readiness.missing, slug))
+        advice = list(_lacks(section, readiness.suggestions, slug))
+        is_saved = section.key in readiness.saved_sections
+        state = "missing" if missing else "open" if not is_saved else "advice" if advice else "done"
+        is_marked = readiness.state is CompetitionState.DRAFT and section.names
+        url = url_for("organize_settings.show", slug=slug, _anchor=section.key)
+        states.append(SectionState(section, url, state if is_marked else "", missing, advice))
+    return states
 
 
 def _lacks(section: SettingsSection, faults: Iterable[FaultAnswer], slug: str) -> Iterator[tuple[str, str]]:

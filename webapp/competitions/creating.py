@@ -21,7 +21,7 @@ from webapp.http.fields import Answer, Sent, Text
 from webapp.surface import Access, Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/new")
-CREATING = Surface(blueprint, tag="setup", role=Access.USER, api="/competitions", find=lambda *_, **__: None)
+CREATING = Surface(blueprint, tag="setup", role=Access.USER, api="/competitions")
 
 
 class NewCompetition(Sent):

@@ -116,10 +116,9 @@ class OwnFiles(NamedTuple):
     result: SplitResult | None = None
 
 
-def read(
-    session: Any, competition: Competition, view: CompetitionView, own: Situation | None, now: datetime
-) -> dict[str, Any]:
+def read(session: Any, view: CompetitionView, own: Situation | None) -> dict[str, Any]:
     """Return the Home page's content by name; `own` is the current user's situation."""
+    competition, now = view.row, view.now
     participant = own if own is not None and not own.is_test else None
     team = participant.team if participant else None
     phase = phases.of_team(competition, team, now)

@@ -88,6 +88,7 @@ def index(ask: Ask, query: IndexQuery) -> dict[str, Any]:
             name: list(each) for name, each in groupby(cards, key=lambda card: GROUPS[card.competition.state])
         },
         "may_create": ask.user is not None and drafts.may_create(ask.session, user=ask.user),
+        "requests": lookups.open_requests(),
         "page": page,
         "search": query.q,
         "is_front": ask.user is None and query.page == 1 and not query.q,
@@ -107,17 +108,15 @@ def _home(slug: str) -> str:
     with reading() as session:
         own = situation_in(session, slug) if g.user is not None else None
         competition = own.competition if own else competition_of(session, slug)
-        now = own.now if own else db.now(session)
-        view = CompetitionView(competition, now)
+        view = CompetitionView(competition, own.now if own else db.now(session))
         posted = announcements.shown(session, competition=competition)
-        content = home.read(session, competition, view, own, now)
-        overview = prose.stored(competition, slug, competition.overview)
+        content = home.read(session, view, own)
     return render_template(
         "competitions/show.html",
         competition=view,
         home=content,
         metric=view.metric,
-        overview=overview,
+        overview=prose.stored(competition, slug, competition.overview),
         rescored=publication.news(competition),
         announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
     )

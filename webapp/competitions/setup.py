@@ -31,9 +31,8 @@ from grader.services.rescoring import metric_files
 from grader.services.solutions import check_jobs, data_files
 from grader.text import iso
 from webapp.competitions import checklist, prose, settings_form
-from webapp.http.auth import login_required
 from webapp.http.confirmation import FIELD, confirm
-from webapp.http.context import reading, require_role
+from webapp.http.context import reading, require_login, require_role
 from webapp.http.fields import Answer, Binary, FileForm, Moment, Text
 from webapp.http.organizer_operations import FaultAnswer, Job, Stored
 from webapp.http.responses import expected_versions
@@ -139,11 +138,7 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
         "problems": settings_form.tell(fields, None if is_stale else problem),
         "is_stale": is_stale,
         "settings_version": request.form["version"] if is_sent and not is_stale else shown.version,
-        "warnings": {
-            name: fault.sentence
-            for fault in settings_warnings.warnings(competition, now)
-            for name in fault.names
-        },
+        "warnings": {name: each.message for each in shown.warnings for name in each.fields},
         "proposals": {"feedback_step": proposal.sentence} if proposal else {},
         "dates": {name: getattr(competition, name) for name in DATES},
         "metrics": metrics.options(),
@@ -302,9 +297,9 @@ def remove_figure(act: Act, name: str) -> None:
 
 
 @blueprint.post("/preview")
-@login_required
 def preview(slug: str) -> ResponseReturnValue:
     """Render the preview of a text as an HTML fragment, without storing it."""
+    require_login()
     with reading() as session:
         texts = prose.Texts.of(session, require_role(session, slug, Role.EDITOR))
     return render_template("competitions/preview.html", drawn=texts.preview(request.form.get("text", "")))

@@ -108,12 +108,7 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
         raise Refusal("unreadable", ErrorKind.INVALID, message, problems=problems) from None
 
 
-def strict_query(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the query of an operation, with all of its parameters."""
-    return _fields(model, request.args)
-
-
-def _fields(model: type[BaseModel], sent: MultiDict[str, str]) -> dict[str, Any]:
+def texts_of(model: type[BaseModel], sent: MultiDict[str, str]) -> dict[str, Any]:
     """Return the sent texts by name; a field that is a list receives all of its values."""
     lists = {name for name, each in model.model_fields.items() if is_list(each.annotation)}
     return {name: values if name in lists else values[-1] for name, values in sent.lists()}
@@ -124,7 +119,7 @@ def body_of(model: type[BaseModel]) -> Mapping[str, Any]:
     if request.mimetype in FORM_TYPES:  # sent by `curl --data name=value`
         if any(name.lstrip().startswith(("{", "[")) for name in request.form):
             raise _not_json()  # `curl --data '{…}'` sends JSON with a form's content type
-        return _fields(model, request.form)
+        return texts_of(model, request.form)
     return json_object() if request.content_length or request.mimetype else {}
 
 

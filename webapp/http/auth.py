@@ -3,16 +3,13 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from functools import wraps
 from typing import Any
 from urllib.parse import unquote
 
 from flask import Flask, Response, g, make_response, redirect, request, session, url_for
 from flask.globals import request_ctx
-from flask.typing import ResponseReturnValue
 from itsdangerous import BadSignature
 from werkzeug.exceptions import HTTPException
 
@@ -21,10 +18,9 @@ from grader.identity_providers import Provider
 from grader.models import FactorPurpose, User
 from grader.services.identity import logins, second_factors
 from webapp.http import context
-from webapp.http.context import LOGIN_COOKIE, LoginNeeded
+from webapp.http.context import LOGIN_COOKIE
 from webapp.http.site import Site, current_site, signer
 
-View = Callable[..., ResponseReturnValue]
 STEP, TARGET, PROVIDER = "factor_step", "factor_target", "factor_provider"
 """Keys in the signed cookie: the token of a step with a second factor, and the page to open after login."""
 FLOWS = "oidc_flows"  # key of the attempts to log in at a provider
@@ -42,18 +38,6 @@ def init_app(app: Flask, site: Site) -> None:
     )
     context.init_app(app)
     app.add_template_global(way_back)
-
-
-def login_required(view: View) -> View:
-    """Raise LoginNeeded if a visitor without a login opens the page."""
-
-    @wraps(view)
-    def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-        if g.user is None:
-            raise LoginNeeded
-        return view(*args, **kwargs)
-
-    return guarded
 
 
 def log_in(

@@ -30,9 +30,8 @@ class Question:
     """A question to confirm: heading, label of the confirmation page's button, and effects.
 
     The confirmation is bound to `state`, or to the sentences if `state` is empty. An action with `is_final`
-    cannot be undone. With `can_change`, a button leads back to the form with the entered values; that page
-    checks `wants_to_change`. `problems` are the fields that need the confirmation. `template` renders the
-    page with the further values `shown`.
+    cannot be undone. With `can_change`, a button leads back to the form with the entered values. `problems`
+    are the fields that need the confirmation. `template` renders the page with the further values `shown`.
     """
 
     heading: str
@@ -94,11 +93,6 @@ def _token() -> str | None:
     if request.blueprint == "api":
         return getattr(g.get("sent"), FIELD, None)
     return request.form.get(FIELD)
-
-
-def wants_to_change() -> bool:
-    """Return whether the user wants to change the entered values."""
-    return CHANGE in request.form
 
 
 def init_app(app: Flask) -> None:

@@ -123,6 +123,12 @@ def actor() -> Actor:
     return Actor.of(g.user)
 
 
+def require_login() -> None:
+    """Raise LoginNeeded for a visitor without a login."""
+    if g.user is None:
+        raise LoginNeeded
+
+
 def competition_of(session: Any, slug: str) -> Competition:
     """Return a competition, and store the current user's role and team in it, as `show` does.
 

@@ -52,14 +52,10 @@ def unreadable(message: str) -> Refusal:
     return Refusal("unreadable", ErrorKind.INVALID, message)
 
 
-class FileTooLarge(ParticipantError):
-    """An upload larger than the competition's limit."""
-
-    public_name = "file_too_large"
-    kind = ErrorKind.TOO_LARGE
-
-    def __init__(self, limit_bytes: int) -> None:
-        super().__init__(f"The file is too large; the limit is {formats.size(limit_bytes)}.")
+def file_too_large(limit_bytes: int) -> Refusal:
+    """Return the error of an upload larger than a limit."""
+    message = f"The file is too large; the limit is {formats.size(limit_bytes)}."
+    return Refusal("file_too_large", ErrorKind.TOO_LARGE, message)
 
 
 STATUSES = {
@@ -154,7 +150,7 @@ def fairboard_error(error: FairboardError, **extra: Any) -> ResponseReturnValue:
 
 def _too_large(_error: RequestEntityTooLarge) -> ResponseReturnValue:
     limit = g.get("file_limit_bytes") or current_app.config["MAX_CONTENT_LENGTH"]
-    return fairboard_error(FileTooLarge(limit))
+    return fairboard_error(file_too_large(limit))
 
 
 def _foreign_form(_error: CSRFError) -> ResponseReturnValue:

@@ -25,7 +25,7 @@ from grader.services.identity import (
 )
 from grader.services.site import mail_limits as limits
 from webapp.http import auth, errors
-from webapp.http.context import LoginNeeded, reading
+from webapp.http.context import reading, require_login
 from webapp.http.site import current_site
 from webapp.identity import password_guesses
 from webapp.identity.own_account import blueprint
@@ -105,8 +105,7 @@ def join_class(token: str) -> ResponseReturnValue:
     """Show an invitation of a student, or link the student to the user's account."""
     site = current_site()
     if request.method == "POST":
-        if g.user is None:
-            raise LoginNeeded
+        require_login()
         with site.database.write() as session:
             secret, now = site.settings.secret(), db.now(session)
             joined = class_rosters.claim(session, token=token, user=g.user, secret=secret, now=now)

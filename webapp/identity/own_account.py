@@ -42,7 +42,7 @@ LOG_IN_AGAIN = (
     f"{RECENT.seconds // 60} minutes."
 )
 blueprint = Blueprint("account", __name__)
-ACCOUNT = Surface(blueprint, tag="account", role=Access.USER, find=lambda _session, **_: None)
+ACCOUNT = Surface(blueprint, tag="account", role=Access.USER)
 PAGE = replace(ACCOUNT, has_operations=False)
 
 

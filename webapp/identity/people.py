@@ -24,7 +24,7 @@ from webapp.http.site import current_site, site_link
 from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("people", __name__, url_prefix="/people")
-PEOPLE = Surface(blueprint, tag="people", role=Access.ADMIN, find=lambda _session, **_: None)
+PEOPLE = Surface(blueprint, tag="people", role=Access.ADMIN)
 
 
 class IdentityLine(Answer):

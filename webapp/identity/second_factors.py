@@ -19,7 +19,7 @@ from grader.services.site import counting
 from webapp.http import auth, errors
 from webapp.http.auth import PROVIDER, STEP, TARGET
 from webapp.http.confirmation import confirm
-from webapp.http.context import reading, writing
+from webapp.http.context import reading, require_login, writing
 from webapp.http.site import base_url, current_site, passkey_origin
 from webapp.identity import password_guesses
 from webapp.identity.own_account import PAGE, blueprint, require_confirmed
@@ -95,9 +95,9 @@ def own_factors(ask: Ask) -> dict[str, Any]:
 
 
 @blueprint.post("/account/second-factors/unlock")
-@auth.login_required
 def unlock_factors() -> ResponseReturnValue:
     """Allow changes for some minutes after checking the password and then the second factor."""
+    require_login()
     try:
         _unlock()
     except Refusal as error:

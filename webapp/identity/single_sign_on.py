@@ -14,7 +14,7 @@ from grader.services.competitions.acting import Act
 from grader.services.identity import accounts, identities
 from webapp.http import auth, context
 from webapp.http.confirmation import confirm
-from webapp.http.context import writing
+from webapp.http.context import require_login, writing
 from webapp.http.site import current_site, site_link
 from webapp.identity.access import refused
 from webapp.identity.own_account import PAGE, account, blueprint, require_confirmed
@@ -110,12 +110,12 @@ def logged_out(provider: str) -> ResponseReturnValue:
 
 
 @blueprint.post("/account/identities/<provider>/link")
-@auth.login_required
 def link_identity(provider: str) -> ResponseReturnValue:
     """Check the password, and show the link to the provider that links the account.
 
     A redirect is not possible, because the content security policy also applies to redirects of forms.
     """
+    require_login()
     client = _client(provider)
     try:
         require_confirmed()

@@ -23,7 +23,7 @@ from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.context import competition_of, reading, situation_in, writing
-from webapp.http.errors import FileTooLarge
+from webapp.http.errors import file_too_large
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
     Fields,
@@ -56,7 +56,7 @@ FAILED = "Scoring this file failed because of an error on our side. The organize
     ],
 )
 def start_submission_upload(sent: Fields) -> ResponseReturnValue:
-    """Announce a submission; raise FileTooLarge or the error that any file would cause."""
+    """Announce a submission; raise Refusal if it is too large or any file would be rejected."""
     size_bytes = sent.content_length  # the field is missing for an empty file
     with writing() as session:
         state = situation_in(session, sent.competition_name)
@@ -64,7 +64,7 @@ def start_submission_upload(sent: Fields) -> ResponseReturnValue:
             raise refused
         limit_bytes = accepting.size_cap(state.competition)
         if size_bytes > limit_bytes:
-            raise FileTooLarge(limit_bytes)
+            raise file_too_large(limit_bytes)
         token, forgotten = announced.announce(
             session,
             user=g.user,

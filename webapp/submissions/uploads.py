@@ -34,7 +34,7 @@ from grader.worker.checking import CheckerResult
 from webapp.http import middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
 from webapp.http.context import LoginNeeded, competition_of, reading, situation_in, writing
-from webapp.http.errors import FileTooLarge
+from webapp.http.errors import file_too_large
 from webapp.http.site import current_site
 
 CHECK_ENDPOINT = "api.check"  # this endpoint does not store the file
@@ -96,7 +96,7 @@ BODY_LIMITS: Mapping[str, Callable[[], None]] = {
 
 
 def received_file() -> FileStorage:
-    """Return the file of the request, rewound; raise Refusal or FileTooLarge.
+    """Return the file of the request, rewound; raise Refusal.
 
     In the API, the whole body may be the file, so that clients can stream it.
     """
@@ -109,7 +109,7 @@ def received_file() -> FileStorage:
         raise Refusal("file_missing", ErrorKind.INVALID, message)
     size_bytes = file.stream.seek(0, os.SEEK_END)
     if size_bytes > g.file_limit_bytes:
-        raise FileTooLarge(g.file_limit_bytes)
+        raise file_too_large(g.file_limit_bytes)
     file.stream.seek(0)
     return file
 
@@ -137,7 +137,7 @@ def require_room() -> None:
 
 
 def arrived() -> Upload:
-    """Return the file of this request; raise Refusal or FileTooLarge."""
+    """Return the file of this request; raise Refusal."""
     file = received_file()
     stream = cast(BinaryIO, file.stream)
     again = request.values.get("again", "").lower() in ("1", "true", "yes", "on")
