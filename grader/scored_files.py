@@ -29,6 +29,7 @@ from grader.files import (
     RowIds,
     Solution,
     SubmissionFile,
+    guess_columns,
     read_submission,
 )
 from grader.files.reading.problems import reading
@@ -90,7 +91,8 @@ def read_truth(
         raise ValueError(f"{name} has one column, so it needs no names of several columns.")
     names = options.columns or ((target,) if target else ())
     if not names:
-        raise FileRejected(FileProblem.of("missing_label", lines=[1]))
+        present = listed([named(each.name) for each in guess_columns(source)], most=20)
+        raise FileRejected(FileProblem.of("missing_label", lines=[1], names=present))
     columns = dict(zip(names, about.truth, strict=True))
     numbers = {each: (column.lowest, column.highest) for each, column in columns.items()}
     first, kind = names[0], about.truth[0].kind
@@ -104,7 +106,11 @@ def read_truth(
         row_id=row_id,
     )
     table, _ = read
-    problems = [each for name in groups for each in _unusable("group", table.texts[name].values, MOST_GROUPS)]
+    problems = [
+        problem
+        for each in groups
+        for problem in _unusable(f"group of {named(each)}", table.texts[each].values, MOST_GROUPS)
+    ]
     classes = options.classes if has_classes else ()
     if has_classes and not classes:
         classes = _classes_in(table.texts[first].values, kind)
@@ -198,9 +204,18 @@ def _positions(name: str, table: Columns, classes: tuple[str, ...], kind: Column
     codes = [allowed.codes_in(text.encode()) for text in column.values]
     unknown = [quoted(text) for text, code in zip(column.values, codes, strict=True) if code is None]
     if unknown:
-        column_name, names = quoted(name), listed(unknown)
-        problem = FileProblem.of("unknown_target", count=len(unknown), column=column_name, names=names)
-        raise FileRejected(problem)
+        rows = np.flatnonzero(np.array([code is None for code in codes])[column.codes]).tolist()
+        ids = listed([named(each) for each in table.row_ids.smallest(rows, 5)], total=len(rows))
+        raise FileRejected(
+            FileProblem.of(
+                "unknown_target",
+                count=len(unknown),
+                expected=allowed.domain,
+                column=quoted(name),
+                names=listed(unknown),
+                ids=ids,
+            )
+        )
     return np.array(codes, np.int32)[column.codes]
 
 
@@ -226,13 +241,14 @@ def splits_of(solution: Solution) -> dict[str, NDArray[np.intp]]:
 
 @reading("solution")
 def prepared(metric: Metric, solution: Solution) -> dict[str, Any]:
-    """Prepare each split; raise FileRejected if the metric is undefined in one."""
-    columns, data = solution.columns, dict[str, Any]()
+    """Prepare each split; raise FileRejected with the problems of all splits."""
+    columns, problems, data = solution.columns, list[FileProblem](), dict[str, Any]()
     for split, rows in splits_of(solution).items():
         try:
             data[split] = metric.prepare(columns, rows)
         except UnsuitableTruth as error:
             reasons = [each.removesuffix(".") for each in error.problems]
-            problems = [FileProblem.of("unsuitable_target", split=split, reason=each) for each in reasons]
-            raise FileRejected(*problems) from error
+            problems += [FileProblem.of("unsuitable_target", split=split, reason=each) for each in reasons]
+    if problems:
+        raise FileRejected(*problems)
     return data

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,12 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.supervisor import valkey
 from grader.worker.broker import Hints
-from grader.worker.processes import end_with
 from tests.campaign.plan import TEAM_LIMIT, DatabaseKind, Plan
 from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition
 from tests.fixtures.databases import OwnPostgresql, wheels_server
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.programs import end_with_run
 from tests.fixtures.services import as_person
 
 SLUG = "toxicity"
@@ -123,7 +122,7 @@ class Installation:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=partial(end_with, os.getpid()),
+                preexec_fn=end_with_run,
             )
 
     def answers(self) -> bool:

@@ -219,6 +219,9 @@ def test_every_format_contains_the_values(table, write, solution, submission, ru
     odd = {"toxicity": table["toxicity"], "=a|b": table["middle eastern"], "m": table["model_a"]}
     command = ("score", write(odd), "--prediction", "m", "--format")
     assert ",'=a|b,True," in run(*command, "csv").stdout
+    markdown = run(*command, "markdown").stdout
+    assert r"=a\|b" in markdown
+    assert len({line.replace(r"\|", "").count("|") for line in markdown.splitlines()}) == 1
 
 
 @pytest.mark.parametrize("relation", [">=", "<=", ">", "<"])

@@ -104,7 +104,7 @@ def test_the_output_names_the_metric_and_its_columns(score):
         ("-1", "--metric rmsle --label price", "'-1' is out of range; expected a number from 0 to"),
         ("x", "--metric f1 --label kind", "F1 needs exactly two classes"),
         ("d", "--metric accuracy --label kind", "expected a class of the competition"),
-        ("a", "--metric accuracy --label kind --classes a,b", "The target 'kind' contains 'c';"),
+        ("a", "--metric accuracy --label kind --classes a,b", "The target 'kind' contains 'c',"),
         ("1", "--metric rmse --label price --power 2", "--power: only for the metric bias"),
         ("1", "--metric mean_rmse", "The metric needs the names of its columns."),
         ("1", "--metric rmse --label price --columns a", "rmse has one column"),
@@ -140,8 +140,8 @@ def test_the_documentation_lists_all_metrics_with_their_titles():
     ("kinds", "region", "reason"),
     [
         (["b\0", "a"], "north", "The class 'b<U+0000>' is not usable"),
-        (["b", "a"], "n" * 256, "The group 'nnn"),
-        (["b", "a"], "n\0", "The group 'n<U+0000>' is not usable; expected at most 255 characters"),
+        (["b", "a"], "n" * 256, "The group of region 'nnn"),
+        (["b", "a"], "n\0", "The group of region 'n<U+0000>' is not usable; expected at most 255 characters"),
         (range(10_001), "north", "The solution has 10,001 different values of a class; expected at most"),
     ],
 )

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
@@ -20,9 +19,9 @@ from grader.crash_points import EXIT_CODE, VARIABLE
 from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import Hints
-from grader.worker.processes import end_with
 from tests.fixtures import patience
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.programs import end_with_run
 from tests.fixtures.snags import Snag
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -73,7 +72,7 @@ class Processes:
             [sys.executable, *arguments],
             env=environment,
             start_new_session=True,
-            preexec_fn=partial(end_with, os.getpid()),
+            preexec_fn=end_with_run,
             **options,
         )
         self.started.append(process)

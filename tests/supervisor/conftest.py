@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import httpx
@@ -14,8 +13,8 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.supervisor import valkey
-from grader.worker.processes import end_with
 from tests.fixtures.patience import HANG_SECONDS, eventually
+from tests.fixtures.programs import end_with_run
 
 FAIRBOARD = (sys.executable, "-m", "grader.cli")
 QUICK = {
@@ -45,7 +44,7 @@ class Service:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            preexec_fn=partial(end_with, os.getpid()),
+            preexec_fn=end_with_run,
         )
         self.announced = list[str]()
         for line in self.process.stdout:

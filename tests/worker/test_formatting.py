@@ -3,7 +3,6 @@
 import io
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -37,10 +36,8 @@ def test_pages_show_a_hostile_text_without_formatting_it(arena, monkeypatch):
     reader = arena.app.test_client()
     with monkeypatch.context() as without_conversion:
         without_conversion.setattr(isolated, "call", None)
-        started = time.process_time()
         for path in ("/", HERE, f"{HERE}/join", f"{HERE}/evaluation", f"{HERE}/data"):
             assert reader.get(path).status_code == 200
-        assert time.process_time() - started < 10
         assert "**Be** fair." in reader.get(f"{HERE}/join").text  # The text is shown unformatted.
     monkeypatch.setattr(formatting, "SECONDS", HANG_SECONDS)  # On a busy machine, CPU time passes slowly.
     format_waiting(arena.database)

@@ -1,5 +1,6 @@
 """File scores as JSON, tables and text, for all built-in metrics."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from grader.scored_files import (
 )
 from grader.text import aligned, csv_lines
 
+_MARKUP = re.compile(r"[\\`*\[\]<|]")
 _COLUMNS = ("split", "identity", "in_score", "rows", "positives", "score", "overall_auc", *CELLS)
 
 
@@ -195,7 +197,13 @@ def _rounded(value: object) -> str:
     return f"{value:.5f}" if isinstance(value, float) else str("" if value is None else value)
 
 
+def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    heading, *body = ([_MARKUP.sub(r"\\\g<0>", " ".join(cell.split())) for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(row)} |\n" for row in (heading, ["---"] * len(heading), *body))
+
+
 FORMATS: Mapping[str, Callable[[Outcome], str]] = {
     "table": lambda outcome: outcome.text,
     "csv": lambda outcome: csv_lines(outcome.table, line_end="\n"),
+    "markdown": lambda outcome: _markdown_table([[*map(_rounded, line)] for line in outcome.table]),
 }

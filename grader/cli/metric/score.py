@@ -75,7 +75,7 @@ def _requirements(_context: Any, _parameter: Any, texts: Sequence[str]) -> list[
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(["table", "csv"]),
+    type=click.Choice(["table", "csv", "markdown"]),
     help="The format of the report.  [default: table]",
 )
 @evaluation_options

@@ -250,7 +250,9 @@ def test_a_corrected_solution_lists_its_changes_and_keeps_the_groups_in_the_scor
     _, table = assessment.compare(live, solution, assessed.truth)
     assert table.decode().splitlines()[1:] == [f"{row_id},target,{pet},{other}"]
     assert assessed.rules.metric == first.rules.metric
-    with pytest.raises(FileRejected, match="contains 'cow'; expected the classes of the competition"):
+    ids = [line.split(",")[0] for line in data.decode().splitlines() if f",{pet}," in line]
+    shown = rf"contains 'cow', in the rows with the ids {min(map(int, ids))}, "
+    with pytest.raises(FileRejected, match=shown):
         read("macro_f1", data.replace(f",{pet},".encode(), b",cow,"), first.rules.metric)
 
 
