@@ -121,7 +121,7 @@ def missing_jobs(now: datetime, *conditions: ColumnElement[bool]) -> Insert:
         select(Submission.id, ScoringVersion.id, *same)
         .join(ScoringVersion, ScoringVersion.competition_id == Submission.competition_id)
         .where(*conditions, ~has_job.exists())
-        .order_by(Submission.id)
+        .order_by(Submission.id, ScoringVersion.id)
     )
     return insert(ScoringJob).from_select(["submission_id", "scoring_version_id", *values], pairs)
 
