@@ -142,13 +142,8 @@ def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_ver
     kinds = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS, OrganizerJobKind.DATA)
     with service.database.write() as session:
         for kind, is_python in zip(kinds, (False, True, False), strict=True):
-            organizer_jobs.add(
-                session,
-                competition=competition,
-                kind=kind,
-                now=service.now,
-                is_python=is_python,
-            )
+            about = {"competition": competition, "kind": kind, "is_python": is_python}
+            organizer_jobs.add(session, now=service.now, **about)
     sweeper = Sweeper(service.settings, lanes)
     found = {lane.name: subject for lane, subject in sweeper._due()}
     sweeper._database.dispose()

@@ -1,7 +1,7 @@
 """Competition pages: list, Home, Evaluation, figures, public log."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -36,7 +36,7 @@ GROUPS = {
     "archived": "Archived",
 }
 SAMPLE_LINES = 4
-
+FEWEST_TEAMS = 3  # on the leaderboard of the front page
 blueprint = Blueprint("competitions", __name__)
 PUBLIC = Surface(blueprint, tag="competitions", role=Access.PUBLIC)
 KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
@@ -72,6 +72,17 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
     ]
 
 
+def largest_running(ask: Ask, cards: Sequence[Card]) -> Card | None:
+    """Return the card of the competition with the largest running leaderboard, with its top."""
+    running = [each for each in cards if each.competition.is_open]
+    largest = max(running, key=lambda each: each.figures.team_count, default=None)
+    if largest is None or largest.figures.team_count < FEWEST_TEAMS:
+        return None
+    row = largest.competition.row
+    board = glance.of(ask.session, competition=row, team=None, now=ask.now, keep=lookups.keep(row, ask.now))
+    return replace(largest, figures=board) if board.top else None
+
+
 class IndexQuery(Paged):
     """The requested page of the competitions, and words to search for."""
 
@@ -83,6 +94,7 @@ def index(ask: Ask, query: IndexQuery) -> dict[str, Any]:
     """List the competitions, open ones first, or those that match a search."""
     page = lookups.listed_page(ask.session, page=query.page, now=ask.now, search=query.q)
     cards = cards_of(ask.session, page.rows, ask.now)
+    is_front = ask.user is None and query.page == 1 and not query.q
     return {
         "groups": {
             name: list(each) for name, each in groupby(cards, key=lambda card: GROUPS[card.competition.state])
@@ -91,7 +103,8 @@ def index(ask: Ask, query: IndexQuery) -> dict[str, Any]:
         "requests": lookups.open_requests(),
         "page": page,
         "search": query.q,
-        "is_front": ask.user is None and query.page == 1 and not query.q,
+        "is_front": is_front,
+        "largest": largest_running(ask, cards) if is_front else None,
     }
 
 

@@ -57,6 +57,16 @@ def test_the_viewers_row_is_pinned_on_pages_that_do_not_contain_it(arena, crowd)
     assert _json(arena, f"{API}?page=2", **crowd.bearer).json["own"] is None
 
 
+def test_the_front_page_shows_the_largest_running_leaderboard_unless_it_is_hidden(arena, crowd):
+    front = arena.app.test_client().get("/").text
+    rows = _json(arena, API, **crowd.bearer).json["rows"]
+    assert all(f"<bdi>{each['team']}</bdi>" in front for each in rows[:3])
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").feedback = Feedback.BLIND
+    front = arena.app.test_client().get("/").text
+    assert rows[0]["team"] not in front and 'class="pill">example' in front
+
+
 def test_only_exact_scores_have_a_standard_error(arena):
     arena.competition()
     ann = arena.person("Ann")
