@@ -61,7 +61,6 @@ def _aware(time: datetime) -> datetime:
 
 Text = Annotated[str, AfterValidator(_storable)]
 Search = Annotated[Text, Field(max_length=TEXT_MAX_LENGTH)]
-
 Binary = WithJsonSchema({"type": "string", "format": "binary"})
 Number = Annotated[int, Field(ge=0, le=LARGEST)]
 Moment = Annotated[

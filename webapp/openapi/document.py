@@ -28,7 +28,6 @@ INTRODUCTION = (
     "new version of the API. New fields can be added to responses at any time."
 )
 SCHEMAS = "#/components/schemas/"
-
 BINARY = {"type": "string", "format": "binary"}
 FILE_NAME = {
     "file_name": {"type": "string", "description": "The file's name, if the whole body is the file."}
