@@ -441,7 +441,6 @@ class _Source:
         if not ranks:
             return {}
         are_hidden = team_names.are_hidden(competition, self.viewer)
-        has_alias = competition.is_anonymous and not are_hidden
         is_all = len(ranks) > MANY
 
         def among(team_id: InstrumentedAttribute[int], others: ColumnElement[bool]) -> ColumnElement[bool]:
@@ -455,7 +454,7 @@ class _Source:
                 Standing.score_units,
                 Team.division,
                 team_names.column(competition, self.viewer),
-                Team.alias if has_alias else literal(""),
+                Team.alias if competition.is_anonymous and not are_hidden else literal(""),
                 Score.errors if self.has_errors else null(),
                 Score.terms if self.terms else null(),
                 Score.groups if self.has_groups else null(),
@@ -476,19 +475,8 @@ class _Source:
             before = replace(standings, split=Split.PUBLIC).ranks(None if is_all else ranks)
         scale, decimals = self.scale, self.about.decimals_of_terms
         rows = {}
-        for (
-            team_id,
-            file_id,
-            units,
-            division,
-            name,
-            alias,
-            errors,
-            terms,
-            groups,
-            count,
-            last,
-        ) in standings.session.execute(query):
+        for line in standings.session.execute(query):
+            team_id, file_id, units, division, name, alias, errors, terms, groups, count, last = line
             rank = ranks[team_id]
             rows[team_id] = ShownRow(
                 rank=rank,
